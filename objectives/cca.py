@@ -73,7 +73,7 @@ class ShrinkingCorrelation(ShrinkingViews, CorrelationMethod):
 
 
 def orthogonal(method: ShrinkingViews, data: Data, r: int, how: str = "polar") -> MultiRatio:
-    """Return the problem of orthogonal-cca; two wide views are reduced to subspaces."""
+    """Return the problem of orthogonal-cca; two very wide views are first reduced to subspaces."""
     views, shrunk = method.opened(data)
     ratio = partial(multi_ratio, method, r=r, shrunk=shrunk, orthonormalise=how)
     found = correlated(views, r, method.ridge)
@@ -97,8 +97,8 @@ class OrthogonalCCA(ShrinkingCorrelation, relative_improvement=False, products="
     and is optimal for r = 1 only. For three or more views take orthogonal-mcca.
 
     Use it to see what two views share in orthogonal projections of each view. Do not use it for
-    tests, or for the largest correlation of each pair of components: take cca. The data may have
-    little variance along the optimal orthogonal directions.
+    tests, or for the largest correlation of each pair of components: take cca. The optimal
+    orthogonal directions may explain little variance of the data.
 
     Source: Hotelling 1936; Cunningham & Ghahramani 2015, 3.1.4.
 
@@ -134,8 +134,8 @@ class CCA(ShrinkingCorrelation, transposed=False, scale_free=True, stacks=True, 
     In whitened variables the problem is max tr(M_a'C_aa^{-1/2} C_ab C_bb^{-1/2} M_b), with P_a =
     M_a'C_aa^{-1/2} and P_b = M_b'C_bb^{-1/2}. Leading singular vectors solve the problem exactly;
     the singular values are the canonical correlations, unchanged by invertible affine maps of
-    either view. On n samples in general position max(0, d_a + d_b - (n - 1)) correlations are 1 for
-    any data, which is reported in a warning. For three or more views take mcca.
+    either view. With n samples in general position max(0, d_a + d_b - (n - 1)) correlations are 1
+    for any data; a warning reports this. For three or more views take mcca.
 
     Use it for the textbook's canonical correlations, whose components are uncorrelated but whose
     directions are not orthogonal. Do not use it with more features than samples, where every

@@ -223,7 +223,7 @@ class DiagonalFactors(Factors):
 
     @cached_property
     def root(self) -> Array | None:
-        """F with F'F = C; None if only products with C are available."""
+        """Factor F of the covariance, F'F = C; None if only products with C are available."""
         if isinstance(self.C, Correlations):
             return None
         return scaled_factor(self.C.C) if isinstance(self.C, DenseCovariance) else self.C.Z

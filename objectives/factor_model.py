@@ -105,7 +105,7 @@ class Posterior:
     """Posterior of y given the observed entries, y ~ N(0, I), x = mean + My + N(0, diag psi).
 
     The factors y given the observed x_o are N(V M_o' psi_o^{-1} (x_o - mean_o), V), where K = I +
-    M_o' psi_o^{-1} M_o and V = K^{-1} for the observed columns o of a row. Rows with one pattern of
+    M_o' psi_o^{-1} M_o and V = K^{-1} for the observed columns o of a row. Rows with equal
     missing entries share K; no matrix above r x r is inverted, and complete rows take O(n d r).
 
     Columns with almost no noise (Heywood cases) dominate K: by their rounding errors V would be
@@ -170,7 +170,7 @@ class Posterior:
         return self.summed(self.V)
 
     def summed(self, V: Array) -> Array:
-        """Return the sum over the rows that observe each column of the patterns' matrices V."""
+        """Return the sum of the patterns' matrices V over the rows that observe each column."""
         return over_columns((self.observed.rows[:, None] * self.observed.patterns).T, V)
 
     def expected(self, mean: Array) -> Array:

@@ -454,7 +454,7 @@ class ICA(SourceMethod):
     sources with heavier or lighter tails than a Gaussian. x is whitened, C^{-1/2}(x - mean), and P
     = M'C^{-1/2}: components are uncorrelated with variance 1, in descending order of their terms.
     The baseline is FOBI (fourth-order blind identification); the other default start is FastICA's
-    deflation from many initial directions. For many samples a run on a sample precedes the run on
+    deflation from many initial directions. For many samples a run on a subset precedes the run on
     all samples. An evaluation takes O(n d r) time and O(n d) memory. For samples in a file or on a
     cluster, an evaluation is one pass with memory for a chunk, and deflation uses a random subset.
 
@@ -548,7 +548,7 @@ class UndercompleteICA(SourceMethod):
     with heavier tails than a Gaussian; for lighter tails see `ICA`. Components are in descending
     order of their terms. The baseline is FOBI (fourth-order blind identification). Other default
     starts are FastICA's deflation from many initial directions and, with few features in memory,
-    random directions. For many samples a run on a sample precedes the run on all samples. An
+    random directions. For many samples a run on a subset precedes the run on all samples. An
     evaluation takes O(n d r) time and O(n d) memory. For samples in a file or on a cluster, an
     evaluation is one pass with memory for a chunk, and deflation uses a random subset.
 

@@ -98,14 +98,14 @@ class PLSRegression(
 
     .. math:: \min_M \|Y - XM\|_F^2, \quad M \in \operatorname{span}(w_1, \dots, w_r)
 
-    w_k maximises ||w'X'Y|| over unit vectors whose scores Xw are uncorrelated with earlier scores
-    (simpls), or with X deflated by earlier scores (nipals). The matrix M (d x q) contains the
-    regression coefficients for centred data. The map P gives uncorrelated scores of unit variance.
-    The scores U of Y minimise ||Y - UQ'||_F with least norm, where Q are the coefficients of Y on
-    the scores of X. `parameters["vip"]` is the variable importance in projection (VIP) of each
-    feature j, sqrt(d sum_k s_k w_jk^2 / sum_k s_k), with mean square 1: s_k is the part of ||Y||^2
-    that score k explains, and w_k are the orthonormal weights of NIPALS for either algorithm.
-    Columns of X and Y in different units should be standardised. Once the response is explained,
+    The vector w_k maximises ||w'X'Y|| over unit vectors whose scores Xw are uncorrelated with
+    earlier scores (simpls), or with X deflated by earlier scores (nipals). The matrix M (d x q)
+    contains the regression coefficients for centred data. The map P gives uncorrelated scores of
+    unit variance. The scores U of Y minimise ||Y - UQ'||_F with least norm, where Q are the
+    coefficients of Y on the scores of X. `parameters["vip"]` is the variable importance in
+    projection (VIP) of each feature j, sqrt(d sum_k s_k w_jk^2 / sum_k s_k), with mean square 1:
+    s_k is the part of ||Y||^2 that score k explains, and w_k are the orthonormal weights of NIPALS
+    for either algorithm. Standardise columns in different units. Once the response is explained,
     further weights are principal components of the deflated X, and the coefficients do not change.
 
     Use it to predict responses from many collinear features and few samples, by directions of large
@@ -205,7 +205,7 @@ class ScoreRounding:
 
 
 def score_rotations(Z: Array | LessMeans, T: Array, r: int, nipals: bool) -> Array:
-    """Return rotations R with orthonormal scores ZR, computed one after the other.
+    """Return rotations R with orthonormal scores ZR for outputs T, one after the other.
 
     Each weight is the leading singular vector of Z'T, deflated by earlier scores. Once Z explains
     T, Z takes the place of T.

@@ -425,7 +425,7 @@ class Compared:
     """Base of problems whose result compares the value with other optima."""
 
     def comparisons(self, M: Array) -> Fitted:
-        """Return the parameters, which are computed with the certificate."""
+        """Return the other optima, as parameters that are computed with the certificate."""
         raise NotImplementedError
 
 
@@ -438,7 +438,7 @@ class Carried(Protocol):
 
 
 def certificate_of(problem: BoundObjective, M: Array) -> Certificate | None:
-    """Return the certificate of M, restricted to the directions found if products found them."""
+    """Return the certificate of M, restricted if only a subspace found by products was solved."""
     found = problem.certificate(M)
     return found if found is None or problem.searched is None else found.searched(problem.searched)
 

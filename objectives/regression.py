@@ -748,7 +748,7 @@ class ReducedRank(BoundObjective):
         return self._factored(E, np.asarray(coefficients.T, dtype=np.float64))
 
     def axes(self, M: Array, seen: Sequence[Variation | None]) -> Axes:
-        """Return the singular vectors of the coefficients, by their singular values."""
+        """Return the singular vectors of the coefficients, by descending singular value."""
         return Axes.ordered(np.abs(self.at(M).S), views=2)
 
     def numbers(self, M: Array, axes: Axes, seen: Sequence[Variation | None]) -> dict[str, Array]:

@@ -70,8 +70,8 @@ class SFA(StatedMethod, SlowMethod, OfFeatures):
     whiten : bool
         Require components of unit variance instead of orthonormal directions.
     degree : {1, 2}
-        2 adds the products of all pairs of columns, d(d + 3)/2 features in all; `transform` also
-        expands new samples.
+        Degree 2 adds the products of all pairs of columns, d(d + 3)/2 features in all; `transform`
+        also expands new samples.
     derivatives : array (n, d), optional
         Xdot, if derivatives are known more accurately than by differences; for degree 1.
     """
@@ -243,7 +243,7 @@ class VAMP(PairMethod):
 
     `ldr.score`, and `ldr.path` with folds, compute the cross-validated score 1 + ||(U'C_00
     U)^{-1/2} U'C_0t V (V'C_tt V)^{-1/2}||_p^p from the covariances of held-out samples, U and V the
-    maps of the members.
+    maps of both members.
 
     Use it when samples are in time order, for components that predict the future of a process,
     reversible or not; the cross-validated score can select lag and features. Do not use it for a

@@ -110,10 +110,10 @@ def _untied(values: Array, directions: Array, count: int) -> Array:
 
 
 def sliced_directions(X: Array, codes: Codes, r: int, weights: Array | None = None) -> Array:
-    """Return an orthonormal span of the top r SIR directions C^{-1/2} eta; X is centred.
+    """Return an orthonormal basis for the top r SIR directions C^{-1/2} eta; X is centred.
 
     The directions eta are eigenvectors of Cov(E[z | slice]) for whitened rows z; `codes` are the
-    slices. If r exceeds slices - 1, leading principal components of the complement are added.
+    slices. If r exceeds slices - 1, principal components of the orthogonal complement are added.
     """
     d = X.shape[1]
     counts = np.bincount(codes, weights)

@@ -310,7 +310,7 @@ def _of_trials(e: Array, trials: Codes, share: Array) -> Array:
 
 
 def trial_shares(rows: RowSums) -> tuple[Codes, Array]:
-    """Return the trial of each row, and weights of rows whose sum over a trial is its weight.
+    """Return the trial of each row, and weights of the rows that sum to each trial's weight.
 
     The weight of a trial is the mean weight of its rows; without trials each row is a trial.
     """

@@ -63,7 +63,7 @@ class Quadratic(Features):
 
     @classmethod
     def of(cls, samples: Samples, *, free: bool) -> Quadratic:
-        """Return the expansion for training rows; products have the unit 1, or any if `free`."""
+        """Return the expansion for training rows; `free` fits the products' unit to their size."""
         centre = statistics.mean(samples)
         size = power_of_two(samples.dense() - centre) if free else 1.0
         return cls(centre, 1.0 if 1.0 / IN_RANGE <= size <= IN_RANGE else size)
@@ -345,7 +345,7 @@ def nothing_varies(what: str) -> SingularError:
 
 
 def check_varies(squares: Array, what: str, total: Array | None = None) -> None:
-    """Refuse sums of squares that are all zero, or rounding errors of the total's."""
+    """Refuse sums of squares that are all zero, or mere rounding errors relative to the total."""
     largest = 0.0 if total is None else SUMS_ROUNDING**2 * np.diag(total)
     if np.all(np.abs(np.diag(squares)) <= largest):
         raise nothing_varies(what)

@@ -44,7 +44,7 @@ _tally: ContextVar[Counter[str] | None] = ContextVar("tally", default=None)
 
 @contextmanager
 def compilations() -> Iterator[Counter[str]]:
-    """Count the programs compiled in the context, under the key "compilation"."""
+    """Count the programs that jax compiles in the context, under the key "compilation"."""
     tally: Counter[str] = Counter()
     token = _tally.set(tally)
     try:
@@ -175,7 +175,7 @@ class Backend(ABC):
 
     @abstractmethod
     def evaluate(self, M: Array, data: Arguments) -> tuple[Callable[[], Traced], ...]:
-        """Return functions of no arguments for f(M) and the gradient (d x r)."""
+        """Return two functions without arguments, which give f(M) and the gradient (d x r)."""
 
     @abstractmethod
     def hessian(self, M: Array, data: Arguments) -> Callable[[Array], Array]:

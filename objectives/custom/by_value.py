@@ -1,4 +1,4 @@
-"""Pickling of custom objectives by value, for any process.
+"""Pickling of custom objectives by value, so that any process can unpickle them.
 
 Python pickles a function by name: unpickling needs the defining script or module, and nested
 functions or lambdas cannot be pickled. Here a function's code and its dependencies are pickled.

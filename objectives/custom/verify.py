@@ -186,7 +186,7 @@ def attached(problem: CustomProblem, declared: str) -> Trial:
 
 
 def verified(trial: Trial) -> CustomProblem:
-    """Return the problem after the tests, on Stiefel if f depends on more than the span of M."""
+    """Return the tested problem, on the Stiefel manifold if f depends on more than M's span."""
     trial.check_gradient()
     trial.check_hessian()
     problem = trial.problem
@@ -233,7 +233,7 @@ def random_orthogonal(r: int, rng: np.random.Generator) -> Array:
 
 
 def invariance_error(problem: Problem, point: Point, other: Point) -> float:
-    """Return the difference of two values, relative to the variation of f.
+    """Return the difference of two values, relative to |gradient| |M|, the scale of changes of f.
 
     The value's magnitude has the weight 1e-6, to allow rounding errors of a large constant in f.
     """

@@ -144,7 +144,7 @@ def computed(lazy: Given) -> Given:
 
 
 def chunked(array: dask.array.Array, rows: Sequence[int]) -> dask.array.Array:
-    """Return an array in chunks of all columns and `rows` rows."""
+    """Return an array in chunks, each with all columns and `rows` rows."""
     columns = [(size,) for size in array.shape[1:]]
     return array.rechunk((tuple(rows), *columns), method="tasks")
 

@@ -75,7 +75,7 @@ class Data:
         return replace(self, views=views, background=background)
 
     def everywhere(self) -> Data:
-        """Return data that may form dense d x d arrays, even of very wide sparse views."""
+        """Return the data, now allowing dense d x d arrays even for very wide sparse views."""
         if not any(view.wide for view in self.views):
             return self
         views = (replace(view, by_products=False) if view.wide else view for view in self.views)

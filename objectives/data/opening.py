@@ -92,7 +92,7 @@ def open_stored(X: Given, name: str, minimum_rows: int = 2) -> StoredSamples | N
 
 
 def brought(y: object) -> Given:
-    """Return labels or a response; Dask's are computed and fetched."""
+    """Return labels or a response as an array; a Dask array is computed and fetched."""
     if y is None or isinstance(y, np.ndarray) or not is_dask(y):
         return y
     from ldr.objectives.data.dask_samples import computed

@@ -138,7 +138,7 @@ class Samples:
 
     @property
     def in_pieces(self) -> bool:
-        """True if the rows are read from files at each pass, for n >= d."""
+        """True if n >= d and the rows are read from files at each pass."""
         return self.stored and self.n >= self.d
 
     @property

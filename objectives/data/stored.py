@@ -267,7 +267,7 @@ class StoredSamples(Samples):
 
 
 def side_by_side(views: tuple[Samples, ...]) -> tuple[Samples, ...]:
-    """Return views of the same rows, prepared for a joint pass if one is stored."""
+    """Return views of the same rows, prepared for a joint pass if any is read from files."""
     first, *others = views
     if first.stored or first.is_sparse or not any(view.stored for view in others):
         return views

@@ -51,7 +51,7 @@ class Beyond(Protocol):
 
 @runtime_checkable
 class RewardsLeaving(Protocol):
-    """A bound objective that compares M inside and outside of the span of its coordinates."""
+    """A bound objective that states if M outside the span of its coordinates may be better."""
 
     def rewards_leaving(self, weight: float = 1.0) -> bool:
         """Return True if weight * f(Q'M) may be smaller for M outside the span of Q."""
@@ -87,7 +87,7 @@ class Term:
         return all(T is None for T in self.maps)
 
     def lower(self, manifold: Manifold, M: Array) -> Array:
-        """Return the term's point Z (or tangent vector) of the sum's point (or vector) M."""
+        """Return the term's point or tangent vector Z for the sum's point or tangent vector M."""
         if self.same_point:
             return M
         blocks = zip(self.maps, manifold.split(M), strict=True)

@@ -1,6 +1,6 @@
 """Gaussian factor models: the likelihood of S = MM' + diag(psi) over M and log psi.
 
-Complete rows enter the likelihood by their covariance, incomplete rows by the observed entries.
+Complete rows enter the likelihood by their covariance, incomplete rows by their observed entries.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ class Noise:
 
     - k: number of columns of the solver
     - floor: lower bound of psi, the limit for t -> -infinity
-    - further: number of directions outside the solver's columns, with noise only, if tied
+    - further: if tied, number of directions outside the solver's columns, which have noise only
     """
 
     k: int
@@ -351,14 +351,14 @@ class Factors(FactorLikelihood):
 
     @cached_property
     def root(self) -> Array | None:
-        """F with F'F = C; None if only products with C are available."""
+        """Factor F of the covariance, F'F = C; None if only products with C are available."""
         return scaled_factor(self.C) if isinstance(self.C, np.ndarray) else None
 
     def at(self, M: Array) -> FactorPoint:
         return self._points.at(M, partial(FactorPoint, self))
 
     def numbers(self, M: Array, axes: Axes, seen: Sequence[Variation | None]) -> dict[str, Array]:
-        """Return also each factor's gain of log-likelihood, n/2 (theta_k - log(1 + theta_k))."""
+        """Return scores, and each factor's gain of likelihood n/2 (theta_k - log(1 + theta_k))."""
         found = super().numbers(M, axes, seen)
         theta = found["theta"]
         return {**found, "likelihood_part": 0.5 * self.n * (theta - np.log1p(theta))}
@@ -608,7 +608,7 @@ class IncompleteFactors(FactorLikelihood, InParts):
     def variations(self, M: Array, maps: Sequence[Array] | None = None) -> list[Variation | None]:
         """Return covariances under the model, because those of the rows are unknown.
 
-        For complete rows the model's covariance S and the rows' C give the same variations at an
+        For complete rows the model's covariance S and the rows' C give the same result at an
         optimum, where CP' = SP' and tr C = tr S. For incomplete rows S is used in place of C.
         """
         model = self.model(M)

@@ -146,7 +146,7 @@ _DEFAULT = 200
 
 
 def keep_landmarks(owner: object, name: str) -> None:
-    """Refuse a field that is neither "auto", None nor an integer above 1."""
+    """Refuse a number of landmarks that is neither "auto", None nor an integer above 1."""
     value = getattr(owner, name)
     if not (isinstance(value, str) and value == "auto"):
         keep_whole(owner, name, 2, optional=True)
@@ -183,7 +183,7 @@ def approximation(
     *,
     pivoted: bool,
 ) -> Approximation | None:
-    """Choose pivots if few suffice; else m random landmarks; None for the exact form.
+    """Choose pivots as landmarks if few suffice; else m random rows; None for the exact form.
 
     - factor: function of the largest number of columns, which returns Z with Kz = ZZ'
       approximately, and the share of tr Kz that ZZ' omits

@@ -31,7 +31,7 @@ _EPS = float(np.finfo(float).eps)
 
 
 def largest_ratio(Q: Array, C: Array, M: Array, iterations: int = 100) -> tuple[float, Array]:
-    """Compute max tr(M'QM) / tr(M'CM) over orthonormal M, and M, by Newton's method from M."""
+    """Maximise tr(M'QM) / tr(M'CM) over orthonormal M by Newton's method; return maximum and M."""
     best, found = -math.inf, M
     for _ in range(iterations):
         below = float(np.vdot(M, C @ M))

@@ -202,7 +202,7 @@ class Divided(Matrices):
 class Against(Divided):
     """A numerator matrix A and a denominator matrix B.
 
-    - cancels: size of the terms that cancel in A, relative to B; or a function of a bound of A
+    - cancels: size of the terms that cancel in A, relative to B, or its function of a bound of A
     - offsets: function that returns the columns' sums of squares minus B's diagonal, for bounds of
       rounding errors; None if this difference is due to the mean only
     - total: total scatter of the rows if larger than B

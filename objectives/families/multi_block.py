@@ -490,7 +490,7 @@ def multi_trace(
     room: int = 0,
     summed: bool = False,
 ) -> MultiTrace:
-    """Return the problem of the views' covariances, or with `summed` of sums over rows."""
+    """Return the problem of the views' covariances; if `summed`, of the sums over rows."""
     views, stats = sums_of([Compact.of(view, room=room, quiet=True) for view in data.views])
     widths = tuple(map(len, stats.means))
     C = stats.scatter if summed else stats.scatter / stats.n

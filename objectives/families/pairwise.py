@@ -105,7 +105,7 @@ class PairwisePoint(ProjectedPoint):
         return slice(rows.start if self.symmetric else 0, None)
 
     def twice(self, W: Array) -> Array:
-        """Double the weights of pairs of a row and a later row in W, in place."""
+        """Double the entries of W for pairs of a row and a later row, in place."""
         if W.shape[1] > len(W):
             W[:, len(W) :] *= 2.0
         return W

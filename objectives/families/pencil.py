@@ -142,7 +142,7 @@ class RowPencil:
     def changed(
         self, how: Callable[[Pencil, Change], Pencil], **chosen: float | Array
     ) -> RowPencil:
-        """Return the pair after a change of the matrices; `chosen` are estimated parameters."""
+        """Return the pair with changed matrices; `chosen` are the estimated parameters."""
 
         def of(change: Change) -> Pencil:
             return how(self.plain if change.T is None else self.of(change), change)
@@ -157,7 +157,7 @@ class RowPencil:
         ridged: Array | None = None,
         ridge: float = 0.0,
     ) -> Groups | None:
-        """Return class means as a predictor of classes in the coordinates W'x.
+        """Return the predictor of classes by the class means in the coordinates W'x.
 
         With a ridge, `ridged` is B plus the ridge in these coordinates and replaces the scatter
         within groups; otherwise class probabilities for few samples would be too extreme. If
@@ -200,9 +200,9 @@ class Shrinking(Objective):
     Parameters
     ----------
     shrinkage : "auto" or None
-        "auto" shrinks C towards its diagonal by Ledoit and Wolf's rule, for standardised columns.
-        The result's parameters contain the shrinkage intensity. The rule takes two additional
-        passes over the rows.
+        "auto" shrinks the covariance towards its diagonal by Ledoit and Wolf's rule, for
+        standardised columns. The result's parameters contain the shrinkage intensity. The rule
+        takes two additional passes over the rows.
     ridge : float
         Constant added to the diagonal of the denominator matrix, relative to the mean of the
         diagonal.
@@ -236,7 +236,7 @@ class Shrinking(Objective):
         return Compact.of_columns(samples)
 
     def shrunken(self, rows: RowPencil, data: Data) -> RowPencil:
-        """Shrink B towards its diagonal by Ledoit and Wolf's intensity, if the method shrinks.
+        """Shrink B towards its diagonal by Ledoit and Wolf's intensity if shrinkage is requested.
 
         In minimised methods the numerator A is the part of B that neighbours do not explain. A is
         shrunk with the intensity of B, towards the expectation for independent rows: if only B were

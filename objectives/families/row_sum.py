@@ -57,7 +57,7 @@ class RowTerm(ABC):
 
 
 class TermOfPoints(RowTerm):
-    """A term that is a sum of points, each of some of the rows."""
+    """A term that is a sum of points, each for some of the rows."""
 
     @abstractmethod
     def points(self, M: Array, rows: Samples, *beside: Cells) -> Iterator[Point]:

@@ -277,7 +277,7 @@ class SampleSums:
         return X.T @ X
 
     def pencil(self, found: Against) -> Pencil:
-        """Return the pair (A, B) with the sizes of rounding errors."""
+        """Return the pair (A, B), with sizes from which rounding errors are bounded."""
         rows, shares = self.rows, found.shares
         pencil = partial(
             Pencil,
@@ -400,7 +400,7 @@ class StatedMethod(Objective):
         return sums.pencil(found)
 
     def shrunken(self, rows: RowPencil, data: Data) -> RowPencil:
-        """Return the matrix pair with B shrunk towards its diagonal, if the method shrinks."""
+        """Return the matrix pair, with B shrunk towards its diagonal if shrinkage is requested."""
         return rows
 
     def classes(self, data: Data) -> Cells | None:

@@ -197,9 +197,9 @@ class Trace(BoundObjective):
 
         If A is known by matrix-vector products only, the products cannot prove that no eigenvalue
         was missed. For dense rows A is therefore computed, by default only if this takes no longer
-        than the solve's products. For sparse rows the certificate is restricted to the directions
-        found. The optimality gap includes possible contributions of directions outside of the
-        coordinates; otherwise the certificate is restricted.
+        than the solver's products. For sparse rows the certificate is restricted to the subspace
+        found. The optimality gap includes contributions of directions outside of the coordinates;
+        if these are unbounded, the certificate is restricted.
         """
         V = self._eigen[1]
         if isinstance(self.A, np.ndarray):

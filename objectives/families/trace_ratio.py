@@ -324,8 +324,8 @@ class TraceRatio(BoundObjective, Compared):
     def numbers(self, M: Array, axes: Axes, seen: Sequence[Variation | None]) -> dict[str, Array]:
         """Return a_k = m_k'Am_k, b_k = m_k'Bm_k, a_k/b_k and b_k/sum b of M's columns m_k.
 
-        The ratio rho is the mean of the components' ratios weighted by the shares. The generalised
-        eigenvalues of (M'AM, M'BM) describe the span of M, not single columns.
+        The ratio rho is the mean of the components' ratios weighted by their shares of b. The
+        generalised eigenvalues of (M'AM, M'BM) describe the span of M, not single columns.
         """
         AM, BM = self.at(M).products
         sign = -self.objective.sign

@@ -131,7 +131,7 @@ class WidePencil:
         """Return a subspace that contains the r top eigenvectors, or a trace ratio's optimum.
 
         - weights (r,): weights of the columns of a trace ratio
-        - returns: an orthonormal basis in all columns, a message, and the residual
+        - returns: an orthonormal basis in all columns, a message, and the eigenvectors' residual
         """
         Z, products, residual = self._pairs(r)
         if weights is not None:

@@ -229,7 +229,7 @@ class Variation:
         return Variation(Q.T @ self.within @ Q, self.columns @ Q, self.total, self.n)
 
     def of_rows(self, where: slice) -> Variation:
-        """Return the variation of some components, given by a slice."""
+        """Return the covariances for some of the components, given by a slice."""
         return Variation(self.within[where, where], self.columns[:, where], self.total, self.n)
 
     @property

@@ -46,8 +46,8 @@ def few_columns(m: int, n: int) -> Iterator[slice]:
 class TwoPartMean:
     """The mean origin + offset of n rows, or of rows with total weight n.
 
-    If the mean is large relative to the standard deviation, differences of two-part means are more
-    accurate than differences of origin + offset.
+    If the mean is large relative to the standard deviation, differences of the parts are more
+    accurate than differences of the sums origin + offset.
     """
 
     n: float
@@ -168,7 +168,7 @@ def add_product(total: Array, Z: Array, Y: Array) -> Array:
 
 
 def added(earlier: Array, later: Array) -> Array:
-    """Add `later` to `earlier` in place, as the merge function of sums that are arrays."""
+    """Add `later` to `earlier` in place; a merge function for sums that are arrays."""
     earlier += later
     return earlier
 
