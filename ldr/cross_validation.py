@@ -585,7 +585,7 @@ class Folds:
         if len(filled) < max(2, len(parts)):
             raise ArgumentError(
                 f"folds = {folds!r} has {len(filled)} fold(s) with training and held-out samples, "
-                f"of {len(parts)}: expected two at least, and none without"
+                f"of {len(parts)}: expected at least two folds, each with both"
             )
         notes = []
         if groups is not None and any(set(groups[a]) & set(groups[b]) for a, b in parts):

@@ -92,8 +92,8 @@ class Covariance:
 
     def __array__(self, *_: object, **__: object) -> NoReturn:
         raise DataError(
-            "X is a covariance matrix, of ldr.covariance: ldr.solve and ldr.path without folds "
-            "take it, everything else needs the samples"
+            "X is a covariance matrix, from ldr.covariance: only ldr.solve, and ldr.path without "
+            "folds, take it; other functions need the samples"
         )
 
     def given(self, objective: Objective, y: PerRow, *beside: PerRow) -> tuple[Rows, PerRow, Array]:
@@ -108,7 +108,7 @@ class Covariance:
         if any(each is not None for each in (y, *beside)):
             raise ArgumentError(
                 "X is a covariance matrix, which has no rows for y=, sample_weight= or groups=: "
-                "columns of a response are among its own, views=(columns of X, of the response)"
+                "add the columns of a response to those of X, with views=(d, number of responses)"
             )
         expected = 1 + response if objective.views == 1 else objective.views
         more = objective.traits.any_views and len(self.views) > expected

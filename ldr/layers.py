@@ -170,8 +170,8 @@ def layer(
 
     def second(*_: Traced) -> Traced:
         raise ArgumentError(
-            f"a layer of {objective.name!r} has first derivatives only, expected no derivative of "
-            "a derivative; methods of matrices quadratic in the rows have all orders"
+            f"a layer of {objective.name!r} has first derivatives only, not the requested second "
+            "ones; layers of methods whose matrices are quadratic in the rows have all orders"
         )
 
     def called(

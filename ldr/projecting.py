@@ -38,7 +38,7 @@ def views_of(X: Rows, count: int, names: tuple[str, ...]) -> Rows:
     if not isinstance(X, (tuple, list)) or len(X) != count:
         got = f"{len(X)} of them" if isinstance(X, (tuple, list)) else type(X).__name__
         raise DataError(
-            f"X must be {count} arrays, one a view, as in the data solved for, got {got}"
+            f"X must be {count} arrays, one for each view, as in the data of the fit, got {got}"
         )
     return X
 
@@ -107,7 +107,7 @@ def project_rows(
     samples = as_samples(of_array(X)[0], name, minimum_rows=1, allow_nan=gaps)
     if columns and samples.feature_names and samples.feature_names != columns:
         raise ArgumentError(
-            f"{name} has other columns than the data solved for, or in another order: got "
+            f"{name} has other columns than the data of the fit, or in another order: got "
             f"{', '.join(samples.feature_names)}; expected {', '.join(columns)}"
         )
     if features is not None:

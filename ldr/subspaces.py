@@ -125,9 +125,9 @@ def align(A: npt.ArrayLike, B: npt.ArrayLike) -> Array:
 def _pair(A: npt.ArrayLike, B: npt.ArrayLike, alike: bool = False) -> tuple[Array, Array]:
     A, B = _matrix(A, "A"), _matrix(B, "B")
     if alike and A.shape != B.shape:
-        raise DataError(f"A has shape {A.shape} and B {B.shape}, expected the same")
+        raise DataError(f"matrices A and B have shapes {A.shape} and {B.shape}, expected the same")
     if len(A) != len(B):
-        raise DataError(f"A has {len(A)} rows and B {len(B)}, expected the same number")
+        raise DataError(f"matrices A and B have {len(A)} and {len(B)} rows, expected as many")
     return A, B
 
 

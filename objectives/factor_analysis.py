@@ -554,8 +554,8 @@ class IsotropicFactors(Factors):
         noise = left / (self.d - self.r)
         if not noise > SMALLEST:
             raise SingularError(
-                f"the likelihood is unbounded: to rounding r = {self.r} dimensions leave no "
-                "residual variance; the units of the columns are too far apart, or r is too large"
+                f"the likelihood is unbounded: r = {self.r} factors leave no residual variance; "
+                "the units of the columns are too far apart, or r is too large"
             )
         return noise
 

@@ -182,8 +182,8 @@ def check_settled(samples: Samples, neighbours: int) -> None:
     for i in np.flatnonzero(next_ <= last * (1.0 + _EQUAL))[:1]:
         raise SingularError(
             f"the problem is not smooth: row {i} is as far from its neighbour number {k} as from "
-            f"the next, {last[i]:.12g} and {next_[i]:.12g}, and the graph jumps as rows move; use "
-            "another number of neighbours, or a fixed matrix, graph="
+            f"the next, {last[i]:.12g} and {next_[i]:.12g}, so that the graph is a discontinuous "
+            "function of the rows; use another number of neighbours, or a fixed matrix, graph="
         )
 
 

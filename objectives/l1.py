@@ -43,8 +43,8 @@ class L1:
             return NotImplemented
         if factor < 0:
             raise ArgumentError(
-                f"a penalty cannot be subtracted or have a negative weight, got {factor:g}: it "
-                "would not be convex"
+                f"a penalty cannot be subtracted or have a negative weight, got {factor:g}: the "
+                "penalty would not be convex"
             )
         return L1(self.weight * factor)
 

@@ -28,8 +28,8 @@ _EXPLAINED = {"labels", "response", "second view", "time order"}
 # Number of square matrices in memory during a solve: matrices, factors and eigenvectors.
 _ARRAYS = 8
 _FEWER_COLUMNS = (
-    "leave out columns, or take a method that knows sparse rows by products, in no sum, without a "
-    "penalty and not normalised ({})"
+    "leave out columns, or use a method that needs only products with sparse rows ({}), outside "
+    "of a sum, without a penalty and not normalised"
 )
 # Methods that need only matrix-vector products, grouped by the input in addition to X.
 _BY_PRODUCTS = {
@@ -38,7 +38,7 @@ _BY_PRODUCTS = {
     Need.SECOND_VIEW: "pls, cca",
     Need.TIME_ORDER: "maf, orthogonal-maf",
 }
-_FEWER_ROWS = "give fewer rows, or landmarks= or components= where there are such"
+_FEWER_ROWS = "give fewer rows, or landmarks= or components= if the method has them"
 
 
 class Objective(Brief, Pickled, ABC):

@@ -85,8 +85,8 @@ class LogDeterminant(BoundObjective):
         M = polar_factor(self._eigen[1])
         if not math.isfinite(self.value(M)):
             raise SingularError(
-                f"|M'CM| in {self.r} dimensions is zero to rounding: the units of the columns are "
-                "too far apart; divide X by its standard deviations, or lower r"
+                f"det M'CM is zero to rounding for r = {self.r}: the units of the columns are too "
+                "far apart; divide X by its standard deviations, or lower r"
             )
         return M
 

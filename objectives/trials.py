@@ -426,13 +426,13 @@ class Xdawn(StatedMethod, weighted=True, transposed=False, scale_free=True):
         rows = data.rows.about_zero
         times = places(rows)
         if (codes != codes[np.arange(len(times)) - times]).any():
-            raise DataError("y has several classes within a trial, expected one a trial")
+            raise DataError("y has several classes within a trial, expected one for each trial")
         length = int(times.max()) + 1
         means, sizes = class_averages(codes * length + times, len(classes) * length, rows.weights)
         wanted = np.arange(len(classes)) if self.target is None else self._wanted(classes)
         cells = (wanted[:, None] * length + np.arange(length)).ravel()
         if not sizes.all():
-            raise DataError("at some time all trials of a class have sample_weight 0: no mean")
+            raise DataError("all trials of a class have sample_weight 0 at some time: no mean")
         E = rows.form(Squares(means[cells])) / len(cells)
         R = rows.scatter() / rows.n
         return PencilMatrices(E, R, ridge=self.ridge, shares=np.zeros(rows.count))

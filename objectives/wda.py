@@ -296,13 +296,13 @@ def _add_laplacian(total: Array, S: Array, pairs: Pairs, Y1: Array) -> None:
 
 
 _POINTS = (
-    "M can take each class to a point, where the ratio is 0; of such M it is that with the largest "
-    "distances between the classes. It says nothing of other rows: lda with ridge= or "
-    "shrinkage='auto' counts what varies within classes"
+    "some M project each class to a single point, where the ratio is 0; the result is the one with "
+    "the largest distances between the classes. It need not separate other rows: lda with ridge= "
+    "or shrinkage='auto' counts the variation within classes"
 )
 _NO_COST = (
-    "the value is rounding: reg is so far below the squared distances of the rows that moving a "
-    "class onto itself costs nothing; a larger reg, or standardise=True, compares the classes"
+    "the value is a rounding error: reg is so far below the squared distances of the rows that the "
+    "transport of a class to itself costs nothing; give a larger reg, or standardise=True"
 )
 # Number of steps before the first preconditioner (for fixed transport plans), and memory of L-BFGS:
 # with 100 steps it needs two thirds of the evaluations that it needs with 20.

@@ -300,8 +300,8 @@ def _check(sampled: Sampled, block: object) -> None:
     name, groups = sampled.objective.name, sampled.groups
     if groups is None and block is None and sampled.ordered:
         raise ArgumentError(
-            f"objective {name!r} is of rows in time order, which drawing single rows would "
-            "destroy: pass block=, the number of successive rows to draw together"
+            f"objective {name!r} needs rows in time order, which a draw of single rows "
+            "would destroy: pass block=, the number of successive rows to draw together"
         )
     if groups is None and block is not None and whole("block", block, 1) > sampled.n:
         raise ArgumentError(f"block = {block} is too long: expected at most n = {sampled.n}")
@@ -311,7 +311,7 @@ def _check(sampled: Sampled, block: object) -> None:
             "out block="
         )
     if groups is not None and groups.max() == 0:
-        raise ArgumentError("groups names one group, expected two at least to draw from")
+        raise ArgumentError("groups= has a single group; expected at least two")
     if groups is not None and sampled.data.background is not None:
         raise ArgumentError(
             f"objective {name!r} has a background, whose groups are unknown: leave out groups="

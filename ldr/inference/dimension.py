@@ -240,8 +240,8 @@ def _by_ladle(objective: Objective, null: Null, most: int, rng: np.random.Genera
     eigen = objective.traits.stacks and len(null.views) == 1 and objective.sense == "max"
     if not eigen or null.sampled.ordered:
         raise ArgumentError(
-            f"objective {objective.name!r} is not a symmetric eigenproblem of one view, largest "
-            "first, whose samples can be resampled: method='ladle' does not apply"
+            "method='ladle' needs the largest eigenvalues of a matrix of one view and samples that "
+            f"can be resampled, which objective {objective.name!r} does not have"
         )
     last = min(most, d - 1, d - 1 if d <= _FEW else math.floor(d / math.log(d)))
     # Resampled rows, for the ladle estimator of Luo and Li (2016)

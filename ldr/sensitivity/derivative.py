@@ -73,9 +73,8 @@ def rate(optimum: Optimum, line: Callable[[float], BoundObjective], length: floa
     if best is None or not error <= _ALIKE:
         raise SingularError(
             "the problem is not smooth along this direction: differences over decreasing steps, "
-            f"down to {step / length:.0e} of the data's own size, do not agree. Give numbers that "
-            "are computed from the data by counting, such as a default width (a median distance), "
-            "as parameters"
+            f"down to {step / length:.0e} of the data's own size, do not agree. A default width, "
+            "which is a median distance, can be the reason: give a number instead"
         )
     return best
 

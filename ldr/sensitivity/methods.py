@@ -102,8 +102,8 @@ class RegressionRows(TracedRows):
         (B,), r = self.optimum.problem.lift(self.optimum.M), V[0].shape[1]
         if r > min(B.shape):
             raise ArgumentError(
-                f"the map of {min(B.shape)} response(s) has {min(B.shape)} row(s) of its own, and "
-                f"r = {r}: the others are arbitrary; expected r <= {min(B.shape)}"
+                f"the map of {min(B.shape)} response(s) determines {min(B.shape)} row(s), and the "
+                f"others of r = {r} rows are arbitrary; expected r <= {min(B.shape)}"
             )
         LeadingVectors.of(B, r).check("singular values of the coefficients")
         return super().pulled(V)

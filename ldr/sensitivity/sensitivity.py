@@ -125,8 +125,8 @@ class Sensitivity:
             return single(tuple(found))
         raise ArgumentError(
             f"{self.objective!r} has derivatives along directions only (`along`, `jax.jvp`): "
-            "expected a method of sums over rows, graphs, spectra, projected rows or factors; "
-            "with weights or trials one of covariances, lags, classes, graphs, or a regression"
+            "expected a method of sums over rows, graphs, spectra, projected rows or factors; if "
+            "X has weights or trials, one of covariances, lags, classes, graphs, or a regression"
         )
 
     @in_words

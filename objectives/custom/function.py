@@ -287,7 +287,7 @@ class CustomObjective(Objective):
         if not callable(function):
             raise ArgumentError(
                 "ldr.objective decorates a function f(M, X) or f(M, X, y), "
-                f"got {type(function).__name__}; options go by keyword"
+                f"got {type(function).__name__}; pass options by keyword"
             )
         wanted = f"f({written(k)}) or f({written(k, 'y')})"
         takes_y = 2 * k < required_parameters(function, "function", (2 * k, 2 * k + 1), wanted)

@@ -113,7 +113,7 @@ class Samples:
         """Refuse data whose number of columns is not d, that of the solved data."""
         if self.d != d:
             raise ArgumentError(
-                f"{self.name} has {self.d} columns, expected {d}, as in the data solved for"
+                f"{self.name} has {self.d} columns, expected {d}, as in the data of the fit"
             )
 
     @property

@@ -152,7 +152,7 @@ class StoredSamples(Samples):
     def _check_rows(self, have: str, fits: bool, found: list[int]) -> None:
         if not fits:
             raise DataError(
-                f"{self.name} has {have} rows, and the arrays beside it have "
+                f"{self.name} has {have} rows, and the other inputs have "
                 f"{' and '.join(map(str, found))}: expected the same number"
             )
 

@@ -578,8 +578,8 @@ def _inverse_factor(C: Array) -> Array:
         L = scipy.linalg.cholesky(scaled, lower=True, check_finite=False)
     except np.linalg.LinAlgError:
         raise SingularError(
-            "the covariance of a view is singular to rounding: give ridge= a positive value, or "
-            "columns in units less far apart"
+            "the covariance of a view is singular to machine precision: give ridge= a positive "
+            "value, or bring the columns to similar units"
         ) from None
     inverse = scipy.linalg.solve_triangular(L, np.eye(len(C)), lower=True, check_finite=False)
     return inverse.T / scale[:, None]

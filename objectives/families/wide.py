@@ -88,9 +88,9 @@ def check_varies_along(M: Array, B: SymmetricOperator, diagonal: Array) -> None:
     units = np.linalg.inv(np.linalg.cholesky(sym(M.T @ (diagonal[:, None] * M))))
     if np.linalg.eigvalsh(sym(units @ (M.T @ (B @ M)) @ units.T))[0] <= _EMPTY:
         raise SingularError(
-            "columns of the sparse rows are collinear, and M would include constant directions, "
-            "which cost nothing: leave out columns, or, for maximised objectives, give ridge= a "
-            "positive value"
+            "columns of the sparse X are collinear, so that M would contain directions without "
+            "variance: leave out collinear columns, or, if the objective is maximised, give "
+            "ridge= a positive value"
         )
 
 

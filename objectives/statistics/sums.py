@@ -191,7 +191,7 @@ def check_sums(rows: int, columns: int) -> None:
     memory.check_memory(
         16.0 * rows * columns,
         f"sums of shape ({rows}, {columns}), made symmetric,",
-        "leave out columns, or take a method of few directions of sparse rows (pca, lda, maf, pls)",
+        "leave out columns, or use pca, lda, maf or pls with sparse rows and a small r",
     )
 
 

@@ -336,11 +336,11 @@ MISFITS = [
         lambda: ldr.OrthogonalLDA().partial_fit(X, y, classes=[]),
     ),
     (
-        r"X must be 2 arrays, one a view",
+        r"X must be 2 arrays, one for each view",
         lambda: ldr.score(ldr.solve("pls", (X[:, :3], X[:, 3:]), 1), X),
     ),
     (
-        r"X must be 2 arrays, one a view, as in the data solved for",
+        r"X must be 2 arrays, one for each view, as in the data of the fit",
         lambda: ldr.score(ldr.solve(ldr.kernel("pls"), (X[:9, :3], X[:9, 3:]), 1), (X,)),
     ),
     (r"X has a largest entry", lambda: ldr.parallel_analysis(X * 1e200)),

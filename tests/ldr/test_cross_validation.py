@@ -203,7 +203,7 @@ def test_trials_of_an_array_are_held_out_together():
     found = ldr.path("pca", trials, [1, 2], sample_weight=weights, **options)
     expected = ldr.path("pca", rows, [1, 2], groups=ids, sample_weight=weights, **options)
     np.testing.assert_array_equal(found.scores, expected.scores)
-    with pytest.raises(DataError, match="one group a row"):
+    with pytest.raises(DataError, match="one for each row"):
         ldr.path("pca", rows, [1], groups=ids[:9], sample_weight=weights, **options)
     y = np.arange(12) % 2
     for splitter in (4, GroupKFold(4)):

@@ -136,5 +136,5 @@ def test_plot_of_what_is_not_proved_global():
 def test_splitters_that_do_not_fit():
     with pytest.raises(ArgumentError, match=r"does not split these \d+ rows"):
         ldr.path("orthogonal-lda", X, [1], y=labels, folds=GroupKFold(3))
-    with pytest.raises(ArgumentError, match=r"has 1 fold.*expected two at least"):
+    with pytest.raises(ArgumentError, match=r"has 1 fold.*expected at least two"):
         ldr.path("pca", X, [1], folds=ShuffleSplit(1))

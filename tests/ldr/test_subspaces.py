@@ -85,7 +85,7 @@ def test_align_is_the_orthogonal_procrustes_solution():
     [
         (np.ones((3, 2)), np.eye(3, 2), "dependent columns"),
         (np.zeros((3, 1)), np.eye(3, 1), "dependent columns"),
-        (np.eye(3, 2), np.eye(4, 2), "expected the same number"),
+        (np.eye(3, 2), np.eye(4, 2), "3 and 4 rows"),
         (np.ones(3), np.eye(3, 2), "expected a real matrix"),
         (np.full((3, 1), np.nan), np.eye(3, 1), "NaN"),
         (np.eye(2, 3), np.eye(2, 1), "dependent columns"),

@@ -79,7 +79,7 @@ def test_nothing_is_claimed_of_values_that_are_rounding(r):
     result = ldr.solve("wda", table, r, y=y)
     assert result.value < 1e-14
     assert result.certificate.kind == "none"
-    assert "the value is rounding" in result.certificate.message
+    assert "the value is a rounding error" in result.certificate.message
     better = ldr.solve("wda", table, r, y=y, standardise=True)
     assert better.value > 1e-3 and better.certificate.kind == "local"
 
@@ -189,7 +189,7 @@ def test_classes_that_can_be_points_are_as_far_apart_as_can_be(r):
     np.testing.assert_allclose(result.M @ result.M.T, expected @ expected.T, atol=1e-9)
     assert 0 <= result.value < 1e-15
     assert result.certificate.kind == "global"
-    assert any("M can take each class to a point" in note for note in result.notes)
+    assert any("project each class to a single point" in note for note in result.notes)
     weights = np.array([3.0, 1, 2, 0, 0, 1, 2, 2, 1, 1, 1, 3, 2, 1, 1])
     repeated = np.repeat(np.arange(15), weights.astype(int))
     one = ldr.solve("wda", rows, r, y=labels, sample_weight=weights)

@@ -501,7 +501,7 @@ def test_wrong_options(options, words):
         (lambda M: M, r"has 1 parameters .*, expected f\(M, X\) or f\(M, X, y\)"),
         (lambda M, X, y, z: M, "has 4 parameters"),
         (lambda M, X, *, y: M, "keyword-only"),
-        ("stiefel", "decorates a function .* got str; options go by keyword"),
+        ("stiefel", "decorates a function .* got str; pass options by keyword"),
         (dict, r"the parameters of dict cannot be read: expected f\(M, X\) or f\(M, X, y\)"),
     ],
 )

@@ -92,5 +92,7 @@ def test_a_covariance_that_is_singular_has_no_inverse_factor():
     C = C * 10.0 ** np.arange(-9, 9, 6)[:, None]
     W = _inverse_factor(C)
     np.testing.assert_allclose(W.T @ C @ W, np.eye(3), atol=1e-12)
-    with pytest.raises(SingularError, match="covariance of a view is singular to rounding"):
+    with pytest.raises(
+        SingularError, match="covariance of a view is singular to machine precision"
+    ):
         _inverse_factor(np.ones((2, 2)))

@@ -168,7 +168,7 @@ EMPTY_IS_BEST = {
 def test_directions_in_which_nothing_varies_are_refused_where_they_cost_nothing(name, by_products):
     """Without a ridge a ratio is 0/0 there; with one a minimum is 0."""
     data, given = EMPTY_IS_BEST[name]
-    with pytest.raises(SingularError, match=r"are collinear.*leave out columns"):
+    with pytest.raises(SingularError, match=r"are collinear.*leave out collinear columns"):
         ldr.solve(name, data, 3, **given)
 
 
@@ -352,7 +352,7 @@ def test_sums_penalties_and_typical_values_are_of_arrays(name, monkeypatch):
     monkeypatch.setattr(memory, "SMALL", 0)
     monkeypatch.setattr(memory, "available", lambda: (1e4, "a test"))
     with pytest.raises(
-        DataError, match=r"with 8 arrays of (\d+) x \1 numbers, .* MiB.* in no sum, without a pen"
+        DataError, match=r"with 8 arrays of (\d+) x \1 numbers, .* MiB.* of a sum, without a pen"
     ):
         ldr.solve(objective, data, 2, **given)
 
