@@ -55,7 +55,7 @@ class Compared:
         Each fold's contribution to each score; larger is better. The mean of the contributions is
         the score of all held-out samples together, also if a fold is one sample.
     heuristic_scores : dict of ndarray (folds,), or None
-        Scores of the baseline; None if there is no baseline, or if it is the optimum.
+        Scores of the baseline; None without a baseline, or if the baseline is the optimum.
     why : str
         Reason for including the method.
     numbers, heuristic_numbers : dict of float
@@ -109,7 +109,7 @@ class Comparison(Pickled):
 
     @property
     def records(self) -> list[Record]:
-        """Rows of the table: each method, and its baseline if the baseline differs.
+        """Rows of the table: each method, and its baseline if the two projections differ.
 
         Each score is computed over all held-out samples, with a standard error over folds. If y is
         a response, the column "rmsecv" (root mean squared error) is in the units of y.
@@ -129,7 +129,7 @@ class Comparison(Pickled):
 
     @property
     def table(self) -> Frame:
-        """Table as a pandas.DataFrame, or the records without pandas."""
+        """Table as a pandas.DataFrame; without pandas, the list `records`."""
         return _framed(self.records)
 
     @property
@@ -329,7 +329,7 @@ def compare(
     sample_weight : array (n,), optional
         Sample weights in solutions and scores. Methods that refuse weights are left out.
     groups : array (n,), optional
-        Samples of a group are held out together; for a time series they are the trials.
+        Samples of a group are held out together; for a time series the groups are the trials.
     standardise : bool
         Divide the columns by their standard deviations; see `ldr.solve`.
     time_order : bool

@@ -38,7 +38,7 @@ def asked_for(methods: Sequence[str | Objective]) -> Chosen:
 
 
 def beyond(chosen: Chosen, n: int) -> dict[str, str]:
-    """Return methods that would take minutes for n rows, with the reason, unless requested."""
+    """Return methods that take minutes for n rows, with the reason, unless the user named them."""
     why = f"all pairs of {n} samples take long: name the method to compare it"
     return {name: why for name, (o, _) in chosen.items() if o.traits.by_pairs and n > 1000}
 
@@ -172,7 +172,7 @@ TABLE = tuple(_read(_TEXT))
 
 
 class Choice(tuple[Advice, ...]):
-    """Rows of the table, printed in lines of at most 80 columns."""
+    """Rows of the table of methods by question, printed in lines of at most 80 columns."""
 
     def __repr__(self) -> str:
         question = TextWrapper(80, subsequent_indent="  ")

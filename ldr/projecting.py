@@ -100,7 +100,7 @@ def project_rows(
     columns: tuple[str, ...] | None,
     model: FactorModel | None = None,
 ) -> Array:
-    """Return (X - mean) P' of the features; with missing values the posterior mean of a model."""
+    """Return (X - mean) P' for the features of X; for missing values, the posterior mean."""
     gaps = model is not None and features is None
     if columns and (table := open_table(X, name)):
         X = table.select(columns)

@@ -66,7 +66,7 @@ class Resampling:
         return samples, np.repeat(np.arange(len(groups)), sizes)
 
     def left_out(self) -> Iterator[Indices]:
-        """Yield the remaining samples after each of at most 100 parts of the groups is omitted."""
+        """Yield the samples that remain if one of at most 100 parts of the groups is omitted."""
         order = np.concatenate(self._strata)
         count = min(len(order), 100)  # the jackknife omits at most 100 parts in turn
         for k in range(count):
@@ -223,7 +223,7 @@ class Sampled:
         return (X if self.trials is None else replace(X, marks=replace(X.marks, trials=draw))), y
 
     def left_out(self, block: int | None) -> Iterator[Indices]:
-        """Yield the remaining samples for each omitted part of a jackknife."""
+        """Yield the samples that remain if one part is omitted, for each part of a jackknife."""
         if block is None:
             return self.units.left_out()
         return Resampling(np.arange(self.n) * max(2, self.n // block) // self.n).left_out()

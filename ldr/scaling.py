@@ -112,7 +112,7 @@ class Divided(Features):
 
 
 def divided(data: Data, scales: PerView) -> Data:
-    """Divide the columns of each view by its scales, and of a background by the first scales."""
+    """Divide the columns of each view by its scales, those of a background by the first view's."""
     scales = as_tuple(scales)
     views = tuple(in_units(view, scale) for view, scale in zip(data.views, scales, strict=True))
     background = data.background and in_units(data.background, scales[0])
@@ -191,7 +191,7 @@ class Extent:
         return cls(n, mean, squares, *ends)
 
     def merge(self, other: Extent) -> Extent:
-        """Merge with another; sums of squares become a + b + (n_a n_b/n) (mean_b - mean_a)^2."""
+        """Merge with another; the sum of squares is a + b + (n_a n_b/n) (mean_b - mean_a)^2."""
         n = self.n + other.n
         share = other.n / np.where(n > 0, n, 1)
         change = other.mean - self.mean

@@ -560,7 +560,7 @@ def units_matter(problem: BoundObjective, data: Data, converged: bool) -> tuple[
     """Return a message if columns differ much in scale and the objective depends on units.
 
     If the solver did not converge, its steps depend on units too: then the message is for every
-    objective. Files are not read again for this message.
+    objective. Files are not read again for the message about units.
     """
     objective = problem.objective
     what = objective.name

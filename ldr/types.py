@@ -1,4 +1,4 @@
-"""Types of arguments and results; an alias replaces a union that a caller would have to narrow."""
+"""Types of arguments and results, with aliases that spare callers the narrowing of unions."""
 
 from __future__ import annotations
 

@@ -119,7 +119,7 @@ def keep_flag(owner: object, name: str) -> None:
 
 
 def real(value: object) -> float | None:
-    """Return a real number as a float, infinite beyond its range; None for any other object."""
+    """Return a real number as a float, infinite if too large for one; None for any other object."""
     if isinstance(value, (bool, np.bool_)) or not isinstance(value, Real):
         return None
     try:

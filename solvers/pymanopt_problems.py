@@ -59,7 +59,7 @@ def from_pymanopt(
         The initial point in pymanopt's form; by default the manifold's random point from NumPy's
         global generator, as in pymanopt.
     solver : str or Solver
-        One for smooth functions: "trust-region", "lbfgs", "gradients-first",
+        A solver for smooth functions: "trust-region", "lbfgs", "gradients-first",
         "conjugate-gradient" or "steepest-descent".
     stopping : Stopping, optional
     observers : sequence of callables

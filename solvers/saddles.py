@@ -35,7 +35,7 @@ class Curvature:
       about eight digits if the sign is decided
     - largest: largest magnitude of an eigenvalue found
     - direction: unit tangent vector along which the curvature is `smallest`
-    - floor: lower limit of the scale max(largest, floor) of significant curvatures
+    - floor: lower limit of the scale relative to which a curvature counts as negative
     """
 
     smallest: float

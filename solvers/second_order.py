@@ -52,7 +52,7 @@ class FlatError(ArithmeticError):
 
 
 class HessianInverse:
-    """The inverse Hessian on tangent vectors at M orthogonal to the `free` ones.
+    """The inverse Hessian on tangent vectors at M that are orthogonal to the vectors `free`.
 
     A small Hessian is decomposed into eigenvectors. For a large Hessian conjugate gradients solve
     the equations; M must then be a minimum.

@@ -141,8 +141,8 @@ class TrustRegion(Solver[TrustState]):
     Steihaug's truncated conjugate gradients minimise the model m(V) = f + <g, V> + <V, H[V]>/2, to
     |residual| <= |g| min(kappa, (|g|/scale)^theta): the local order of convergence is 1 + theta.
     The order 1 + theta requires a second-order retraction: polar on Stiefel, polar or QR on
-    Grassmann manifolds. If f changes only by rounding, slopes determine the decrease. After a long
-    inner iteration the problem's preconditioner is used, and the radius refers to the
+    Grassmann manifolds. If f changes only by rounding errors, its decrease is computed from slopes.
+    After a long inner iteration the problem's preconditioner is used, and the radius refers to the
     preconditioner's metric. With columns in very different units, rounding can keep conjugate
     gradients from converging in as many steps as the manifold has dimensions; a small Hessian is
     then formed and decomposed.
@@ -162,7 +162,7 @@ class TrustRegion(Solver[TrustState]):
     radius : float, optional
         Initial radius; by default the length of four Cauchy steps, at most the manifold's diameter.
     theta, kappa : float
-        Exponent and factor of the inner iteration's target, as above.
+        Exponent and factor of the inner iteration's target |g| min(kappa, (|g|/scale)^theta).
     acceptance : float
         Least ratio of actual to predicted decrease for an accepted step.
     long : float, optional

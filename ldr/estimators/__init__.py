@@ -1,7 +1,7 @@
 """scikit-learn estimators: `Reducer` for any objective, and an estimator for every method.
 
-The named estimators are generated from the fields of the objectives. `inspect.signature` shows
-their parameters.
+The named estimators are generated from the fields of the objectives. `inspect.signature` shows the
+parameters of an estimator.
 """
 
 from typing import TYPE_CHECKING, Any

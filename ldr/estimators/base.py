@@ -68,7 +68,7 @@ ELSEWHERE = {"max_iter": "max_iterations", "tol": "tolerance", "scale": "standar
 
 
 def keeping(own: inspect.Signature, name: str, hint: str = "") -> Callable[..., None]:
-    """Return an `__init__` with the given parameters and OPTIONS that stores its arguments.
+    """Return an `__init__` that stores its arguments: the given parameters and OPTIONS.
 
     - hint: last sentence of the error for any other argument
     """

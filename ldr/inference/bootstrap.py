@@ -199,7 +199,7 @@ def bootstrap(
     blocks of `block` successive samples (the moving block bootstrap). Where blocks meet, one in
     `block` pairs of successive samples is spurious: blocks should be long compared with the lag.
     Repeated samples have distance zero, which distorts graphs of neighbours. Iterative solvers
-    start at M of all samples: the spread describes the optimum near that M.
+    start at the M of all samples, so the draws describe only the optimum near M.
 
     Source: Efron 1979; Kuensch 1989 (blocks); Davison and Hinkley 1997, section 3.8 (groups).
 

@@ -144,7 +144,7 @@ class Solutions(Pickled):
         Scores of each component, best first: eigenvalues, or singular values of two views; None if
         the objective has no scores.
     gaps : ndarray (b,)
-        Optimality gap of each certificate, without rounding errors; infinite without a proof.
+        Optimality gap of each certificate, ignoring rounding errors; infinite without a proof.
     alone : int
         Number of problems solved one by one, because the objective has no stacked form or because
         nearly collinear columns would lose accuracy.
@@ -176,7 +176,7 @@ class Solutions(Pickled):
 
     @property
     def sizes(self) -> Array | None:
-        """Component scores, or their absolute values if the objective ranks by them."""
+        """Component scores, or their absolute values if the objective ranks components by those."""
         numbers, objective = self.numbers, self.objective
         by_size = isinstance(objective, StatedMethod) and objective.by_size
         return np.abs(numbers) if by_size and numbers is not None else numbers
@@ -341,7 +341,7 @@ def solve_many(
     Raises
     ------
     ldr.errors.DataError, ldr.errors.ArgumentError
-        As in `ldr.solve`, or shapes that do not match.
+        As in `ldr.solve`, or the shapes of the data sets do not match.
 
     Examples
     --------

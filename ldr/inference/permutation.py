@@ -227,9 +227,9 @@ def _statistic(d: Array) -> Array:
 def pairs_of(objective: Objective, null: Null) -> tuple[Array, Array, tuple[float, float]] | None:
     """Return the two matrices whose canonical correlations a method maximises, and their ridges.
 
-    A test permutes the first matrix. The result is None for other methods, and with shrinkage.
-    Classes and slices are coded as indicators; the ridge of orthogonal-lda refers to total
-    covariance.
+    A test permutes the first matrix. The result is None for methods that maximise no canonical
+    correlations, and with shrinkage. Classes and slices are coded as indicators; the ridge of
+    orthogonal-lda refers to total covariance.
     """
     ridge, y = float(getattr(objective, "ridge", 0.0)), np.asarray(null.y)
     if getattr(objective, "shrinks", False):
@@ -363,8 +363,8 @@ def permutation_test(
     standardise : bool
         Divide the columns by their standard deviations first.
     stop_after : int, optional
-        Stop after this many permutations that are at least as good. The p-value is then their share
-        of the permutations so far, which is valid too (Besag and Clifford).
+        Stop after this many permutations that are at least as good. The p-value is then the share
+        of such permutations so far, which is valid too (Besag and Clifford).
     workers : int
         Number of threads; -1 is one for every core.
     time_limit : float, optional

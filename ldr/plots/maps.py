@@ -508,7 +508,7 @@ def biplot(result: Result, X: Rows, y: PerRow = None, *, ax: Axes | None = None)
     Raises
     ------
     ldr.errors.ArgumentError
-        There are several views, or one component.
+        There are several views, or only one component.
     """
     X, y = by_index(result.objective, X, y)
     Y, correlations = _with_columns(result, X)

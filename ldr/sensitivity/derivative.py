@@ -45,8 +45,8 @@ _NOTHING = 1e-7, 1e-2
 def rate(optimum: Optimum, line: Callable[[float], BoundObjective], length: float) -> Rate:
     """Compute a derivative by extrapolated central differences (Ridders), at the best step.
 
-    - raises SingularError: the differences agree at no step: the problem is discontinuous in t, as
-      graphs of neighbours and ranks are.
+    - raises SingularError: the differences agree at no step, because the problem is discontinuous
+      in t, as with graphs of neighbours or ranks.
     """
     if math.isinf(length):
         at = still(optimum, line, 0.0)
@@ -89,7 +89,7 @@ def difference(optimum: Optimum, line: Callable[[float], BoundObjective], h: flo
 
 
 def still(optimum: Optimum, line: Callable[[float], BoundObjective], t: float) -> Rate:
-    """Return gradient and scores of another problem at the optimum's matrices in user units."""
+    """Return the gradient and the scores of the problem at t, at the M of the optimum."""
     own, problem = optimum.problem, line(t)
     M = same_point(optimum, problem)
     problem = like(problem, own)

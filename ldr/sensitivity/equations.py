@@ -110,7 +110,7 @@ def moved(
     *,
     canonical: bool = True,
 ) -> tuple[list[Traced], Traced, Traced]:
-    """Return dT along a direction of X and the parameters, with or without canonical axes.
+    """Return the change dT of T along dX and changes of parameters, with or without canonical axes.
 
     The second and third returned values are the Jacobian of the equations in T, and their residual,
     which is zero at the optimum.

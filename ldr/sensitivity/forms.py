@@ -1,7 +1,7 @@
 """Matrices that are quadratic in the rows, A = X'KX, represented by products AT in jax.
 
 A form is a jax pytree of arrays and takes the rows X as an argument. jax differentiates products
-with respect to X, and compiles them once for all data of a shape. Products need no d x d matrix.
+with respect to X, and compiles them once for all data of a shape. Products AT need no d x d matrix.
 """
 
 from __future__ import annotations
@@ -69,7 +69,7 @@ def tree(kind: type[Kind]) -> type[Kind]:
 
 @jax.tree_util.register_pytree_node_class
 class Closure:
-    """A function with its last arguments, which are arrays or closures: a jax pytree.
+    """A function together with its last arguments (arrays or closures), as a jax pytree.
 
     Closures of the same module-level function, of arrays of the same shapes and of equal `fixed`
     arguments are compiled once.
@@ -322,7 +322,7 @@ class Side:
 def together(
     X: Traced, T: Traced, moving: Traced, still: Traced, *, moves: Sequence[bool], structure: Any
 ) -> list[Traced]:
-    """Return the product with a sum of forms of equal structure, compiled once for any number.
+    """Return the product of T with a sum of forms of equal structure, compiled for any number.
 
     - moving: stacks of the arrays that differ between the forms
     - still: the arrays common to all forms
@@ -339,7 +339,7 @@ def together(
 
 
 def stacked(A: Square) -> Form:
-    """Return the sum, with terms of equal structure stacked."""
+    """Return the sum of forms, with forms of equal structure stacked."""
     groups: dict[Any, list[Form]] = {}
     for c, term in A.terms:
         each = c * term

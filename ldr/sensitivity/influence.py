@@ -50,7 +50,7 @@ class Influence:
         return self.rows[row] if self.rows else str(row)
 
     def largest(self, numbers: Array, count: int = 5) -> list[tuple[str, float]]:
-        """Return the names and values of the rows with the largest absolute values."""
+        """Return the names and values of the rows whose values are largest in magnitude."""
         order = np.argsort(-np.abs(numbers), kind="stable")[:count]
         return [(self.named(row), float(numbers[row])) for row in order]
 

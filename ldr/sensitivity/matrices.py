@@ -214,7 +214,7 @@ def observed(
     - shares (n,): shares of the rows in the mean that the map subtracts
     - numbers: the factor c in Q = cM, and the objective's sign
     - spectrum: spectrum of S = L'AL, if its absolute eigenvalues or square roots are needed
-    - shapes: shapes of the blocks
+    - shapes: shape of each view's block of M
     """
     flat, places = M.reshape(-1), np.cumsum([0, *(d * r for d, r in shapes)])
     spread, sign = numbers

@@ -52,7 +52,7 @@ def frame(optimum: Optimum) -> Array:
 class LeadingVectors:
     """Leading left singular vectors of S, from the decomposition U diag(s) V' of a nearby matrix.
 
-    The derivative du, orthogonal to u, solves (s^2 I - SS') du = d(SS') u off the span of u.
+    The derivative du, orthogonal to u, solves (s^2 I - SS') du = d(SS') u in the complement of u.
 
     - U (d, k), s (k,)
     """
@@ -121,7 +121,7 @@ def regression(optimum: Optimum, objective: Objective, data: Data) -> TracedRows
 
 
 def of_regression(X: Traced, M: Traced, *given: Traced) -> Observed:
-    """Compute regression: rows of the map are B's leading u', of length (1 + s^2)^{1/2}."""
+    """Compute regression: rows of the map are singular vectors u' of B, times (1 + s^2)^{1/2}."""
     Y, w, lifting, P, leading = given
     B = lifting @ M
     left, U = _centred(Y, w) - _centred(X[0], w) @ B, leading(B)

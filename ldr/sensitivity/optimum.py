@@ -49,7 +49,7 @@ class Observed(NamedTuple):
 
 
 def combined(c: float, one: Any, d: float, other: Any) -> Any:
-    """Return c one + d other for arrays, numbers, or nested tuples."""
+    """Return the linear combination c one + d other of arrays, numbers, or nested tuples."""
     if not isinstance(one, tuple):
         return c * one + d * other
     parts = [combined(c, x, d, y) for x, y in zip(one, other, strict=True)]

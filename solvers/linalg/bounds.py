@@ -74,7 +74,7 @@ class Majorant:
     def top_sum(self, delta: float) -> float:
         """Return a proved upper bound of the weighted sum of K's eigenvalues.
 
-        It is infinite if the factorisation fails: M is not accurate enough for this delta.
+        The bound is infinite if the factorisation fails, because M is too inaccurate for delta.
         """
         H = (self.N * self.D) @ self.N.T
         H -= self.K

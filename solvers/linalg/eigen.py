@@ -101,7 +101,7 @@ _EPS = float(np.finfo(float).eps)
 
 
 def stacked_roots(S: Array) -> tuple[Array, Array]:
-    """Return W with W'SW = I of each positive definite S, scaled to a unit diagonal first.
+    """Return W with W'SW = I for each positive definite S of a stack, from S with unit diagonal.
 
     The second result is the smallest eigenvalue of each scaled S, whose trace is k. If this
     eigenvalue is small, W loses accuracy in proportion; if it is not positive, W is unusable.

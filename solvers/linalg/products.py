@@ -60,7 +60,7 @@ class LessMeans:
         return n, d
 
     def sizes(self, Y: Array) -> Array:
-        """Return (|K| + |a||b|')|Y|, a bound of the terms summed in ZY."""
+        """Return (|K| + |a||b|')|Y|, a bound of the terms summed in (K - ab')Y."""
         Y = np.abs(Y)
         return np.asarray(abs(self.K) @ Y + np.multiply.outer(np.abs(self.a), np.abs(self.b) @ Y))
 

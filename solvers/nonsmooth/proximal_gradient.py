@@ -518,7 +518,7 @@ class Smoothing(ProximalGradient):
     Parameters
     ----------
     widths : tuple of float
-        w of the stages, in units of the root mean square of M's entries.
+        Widths of the smoothing in each stage, in units of the root mean square of M's entries.
     """
 
     name = "smoothing"
