@@ -55,7 +55,7 @@ class Directions:
         return found
 
     def table(self, names: Sequence[str]) -> Frame:
-        """Return a DataFrame with one row per component, or the columns without pandas."""
+        """Return a DataFrame with one row per component; without pandas, `columns`."""
         try:
             from pandas import DataFrame
         except ModuleNotFoundError:

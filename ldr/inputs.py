@@ -479,7 +479,7 @@ def by_index(objective: Objective, X: Rows, y: PerRow, **beside: PerRow) -> tupl
 def aligned(first: Rows, other: PerRow, name: str, first_name: str) -> PerRow:
     """Return the second argument in the order of the first one's index, for two pandas objects.
 
-    Other arguments are unchanged. Divisions of two Dask frames must be equal, if known.
+    Arguments of other types are unchanged. Divisions of two Dask frames must be equal, if known.
     """
     if other is None or isinstance(first, np.ndarray):
         return other

@@ -44,7 +44,7 @@ def beyond(chosen: Chosen, n: int) -> dict[str, str]:
 
 
 class Beside(StrEnum):
-    """Kinds of data, each with the reason for which a method is selected."""
+    """Kinds of data: the reasons for which methods are selected."""
 
     VIEWS = "X is a pair of views of the same samples"
     BACKGROUND = "X is a pair of samples and a background"

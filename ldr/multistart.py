@@ -150,8 +150,8 @@ def solve_near(
 ) -> Ended:
     """Minimise an objective, or a sequence of approximations near the points of the run.
 
-    An objective that is its own approximation has one stage. Otherwise each stage minimises one
-    smooth approximation. The run ends when a new approximation no longer changes the value.
+    An objective without approximations has one stage. For others each stage minimises one smooth
+    approximation. The run ends when a new approximation no longer changes the value.
     """
     now = near(problem, M)
     if now is problem:

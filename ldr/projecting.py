@@ -44,7 +44,7 @@ def views_of(X: Rows, count: int, names: tuple[str, ...]) -> Rows:
 
 
 def in_kind(X: Rows, project: Project, name: str, names: tuple[str, ...]) -> Rows:
-    """Return the projection in the same kind of container as X; lazily for Dask."""
+    """Return the projection in the same kind of container as X; for Dask it is lazy."""
     lazy = lazy_rows(X)
     if lazy is None:
         return like(X, project(X, name), names)

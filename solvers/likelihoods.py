@@ -83,7 +83,7 @@ class Imputation(Solver[State]):
 
 @dataclass(frozen=True)
 class VariableProjection(Solver[State]):
-    """Limited-memory BFGS on the profile: f minimised in closed form over some of its variables.
+    """Limited-memory BFGS on the profile: f minimised in closed form over some variables.
 
     At the optimal eliminated variables the gradient in them is zero, and the gradient in the
     remaining variables is the profile's: stopping rules mean the same as on the whole problem.

@@ -128,7 +128,7 @@ class SelfConsistentField(Solver[FieldState]):
     """Iterate M <- top r eigenvectors of A - rho B, rho the ratio at M.
 
     This iteration is Newton's method on the convex decreasing f(rho) = sum_j v_j lambda_j(A - rho
-    B). The root of f is the global maximum, reached monotonically and quadratically from any M.
+    B). The root of f is the global maximum, to which the iteration converges quadratically.
 
     Source: T. T. Ngo, M. Bellalij and Y. Saad, The trace ratio optimization problem, SIAM Review
     54 (2012).

@@ -84,14 +84,13 @@ def parametric_test(
     """Compute the classical tests of cca, lda, sir and save, exact or asymptotic.
 
     The tests of cca and lda, orthogonal or not, use the canonical correlations d_j of two views, or
-    of the columns with the classes. That only d_1, ..., d_k are nonzero is tested by Wilks' lambda
-    prod_{j>k}(1 - d_j^2), Rao's F and Bartlett's chi-square. For k = 0 (no correlation) further
-    tests are Pillai's trace sum d_j^2, Hotelling and Lawley's sum d_j^2/(1 - d_j^2), and Roy's
-    largest root d_1^2/(1 - d_1^2). The F of Roy's root is a bound: its p-value is too small. For
-    each k the statistics of sir and save are compared with chi-squares: n sum_{j>k} lambda_j for
-    sir, with the eigenvalues lambda_j, and (n/2) sum_h f_h |T'(I - V_h)T|^2 for save, with the
-    share f_h and the covariance V_h of slice h in whitened coordinates, and the directions T after
-    the k-th.
+    of the columns with the classes. Wilks' lambda prod_{j>k}(1 - d_j^2), Rao's F and Bartlett's
+    chi-square test that only d_1, ..., d_k are nonzero. For k = 0 (no correlation) further tests
+    are Pillai's trace sum d_j^2, Hotelling and Lawley's sum d_j^2/(1 - d_j^2), and Roy's largest
+    root d_1^2/(1 - d_1^2). The F of Roy's root is a bound: its p-value is too small. For each k the
+    statistics of sir and save are compared with chi-squares: n sum_{j>k} lambda_j for sir, with the
+    eigenvalues lambda_j, and (n/2) sum_h f_h |T'(I - V_h)T|^2 for save, with slice h's share f_h
+    and whitened covariance V_h, and the directions T after the k-th.
 
     Source: Rao 1951; Bartlett 1938; Pillai 1955; McKeon 1974; Li 1991; Shao, Cook & Weisberg 2007.
 

@@ -353,7 +353,8 @@ def permutation_test(
           independent and identically distributed: if trials share a drift over the session, the
           test rejects far too often.
         - "shift": circular shifts of y, other views or columns within groups, which keep
-          autocorrelations. The test is approximate, for stationary series; p is at least 1/n.
+          autocorrelations. Shifts give an approximate test of stationary series, with p at least
+          1/n.
 
         "auto" is "rows" without groups. With groups "auto" is "groups" if y is constant in groups,
         or if several views have trials of equal length; otherwise "within".

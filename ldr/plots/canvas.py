@@ -35,7 +35,7 @@ DASHED: Style = {"color": HIGHLIGHT, "linestyle": "--"}
 
 
 def new_figure(width: float, height: float) -> Figure:
-    """Return an empty figure in inches, outside pyplot's global state."""
+    """Return an empty figure of a size in inches, which pyplot does not know."""
     needed("matplotlib", "a picture")
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.figure import Figure
@@ -249,7 +249,7 @@ def draw_key(
 
 
 def key_inside(ax: Axes, colouring: Colouring) -> None:
-    """Draw the legend or colour bar inside a panel of the user's figure, with the layout kept."""
+    """Draw the legend or colour bar inside a panel of the user's figure, keeping its layout."""
     if colouring.codes is not None:
         ax.legend(**_legend(colouring) | {"frameon": True})
     elif (mappable := _coloured([ax])) is not None:

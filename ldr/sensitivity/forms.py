@@ -371,8 +371,7 @@ def ridged(B: Form, ridge: Traced, X: Sequence[Traced], T: Sequence[Traced], vie
 
 @dataclass(frozen=True)
 class RowForms:
-    """Sums over the rows of a view in jax, with the methods of
-    `ldr.objectives.families.matrices.RowSums`.
+    """Sums over the rows of a view in jax, with the methods of `RowSums`.
 
     - samples: samples in memory, with zeros in place of traced arrays
     - side: the rows that the forms are of
@@ -465,8 +464,7 @@ def means(Y: Traced, X: Traced, codes: Traced) -> Traced:
 
 @dataclass(frozen=True)
 class DataForms(DataSums):
-    """Sums over the rows of all views in jax, with the methods of
-    `ldr.objectives.families.matrices.DataSums`.
+    """Sums over the rows of all views in jax, with the methods of `DataSums`.
 
     - data: None if rows and labels are traced arrays
     """

@@ -1,7 +1,7 @@
-"""Statements in jax of methods that are not methods of matrices.
+"""Statements in jax of the methods that `ldr.sensitivity.matrices` does not cover.
 
-Each method has two functions. The first collects the data of the statement, or returns None for
-other problems. The second, the statement, computes the quantities at M from rows X (see `rule`).
+One function of each method collects the data of its statement, or returns None. The other function
+is the statement, which computes the quantities at M (see `rule`).
 """
 
 from __future__ import annotations

@@ -58,7 +58,7 @@ def combined(c: float, one: Any, d: float, other: Any) -> Any:
 
 @dataclass(frozen=True)
 class Rate:
-    """Derivative of a problem in t for fixed M: of its gradient and the observed quantities.
+    """Derivatives in t, at fixed M, of a problem's gradient and observed quantities.
 
     The dict `shares` maps each t of a finite difference to its coefficient. Exact derivatives have
     an empty `shares`, and their `observed` may lack M.
@@ -87,7 +87,7 @@ class Rate:
 
 
 def within(problem: BoundObjective, M: Array) -> Array:
-    """Return the matrix that canonical axes diagonalise, in the basis M."""
+    """Return the matrix that canonical axes diagonalise, in the basis of M's columns."""
     return matrix_of(problem.axes(M, problem.variations(M)))
 
 
@@ -175,7 +175,7 @@ class Optimum:
         return np.where(together, change / np.where(together, gaps, 1.0), 0.0)
 
     def turned(self, V: Sequence[Array]) -> Array:
-        """Return the derivative of <V', maps> in the axes' symmetric matrix S; zero without S."""
+        """Return the derivative of <V', maps> in S with axes as eigenvectors; zero without S."""
         pairs = zip(self.problem.maps(self.M), V, strict=True)
         inside = np.sum([P @ each for P, each in pairs], axis=0)
         if not len(matrix_of(self.axes)):

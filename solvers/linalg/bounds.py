@@ -9,7 +9,7 @@ the stored matrix completes in floating point, H + E is semidefinite for an erro
     |E_ij| <= gamma_k / (1 - gamma_k) sqrt(H_ii H_jj),   gamma_k = ku / (1 - ku), u = 2^-53.
 
 Any error E with |E_ij| <= c_i c_j is at most k diag(c_i^2), by the Cauchy-Schwarz inequality; this
-covers E and the rounding of H's entries. This bound of the errors is subtracted from H's diagonal
+covers E and the rounding of H's entries. The bound k diag(c_i^2) is subtracted from H's diagonal
 before the factorisation. Each column has a margin of its own scale: a large column does not impair
 the bound, because M has small entries in its row.
 

@@ -65,7 +65,7 @@ class LessMeans:
         return np.asarray(abs(self.K) @ Y + np.multiply.outer(np.abs(self.a), np.abs(self.b) @ Y))
 
     def columns(self, which: npt.NDArray[np.intp]) -> LessMeans:
-        """Return the matrix of some of Z's columns."""
+        """Return the matrix of some columns of Z = K - ab'."""
         return LessMeans(self.K[:, which], self.a, self.b[which])
 
     def operator(self) -> LinearOperator:

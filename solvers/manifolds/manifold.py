@@ -448,7 +448,7 @@ class Grassmann(Orthonormal):
     def multiplier(self, M: Array, G: Array) -> Array:
         """Return M'G.
 
-        V M'G is horizontal up to rounding. `hessian` projects V M'G nevertheless: in Krylov methods
-        rounding errors of V would grow, because M'G may act as negative curvature.
+        V M'G is horizontal, M'V = 0, up to rounding. `hessian` projects V M'G nevertheless: in
+        Krylov methods rounding errors of V would grow, because M'G may act as negative curvature.
         """
         return M.T.dot(G)
