@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from copy import copy
 from dataclasses import dataclass, field, replace
@@ -421,12 +422,12 @@ class Thorough(Protocol):
     def thorough_certificate(self, M: Array) -> Certificate | None: ...
 
 
-class Compared:
+class Compared(ABC):
     """Base of problems whose result compares the value with other optima."""
 
+    @abstractmethod
     def comparisons(self, M: Array) -> Fitted:
         """Return the other optima, as parameters that are computed with the certificate."""
-        raise NotImplementedError
 
 
 @runtime_checkable

@@ -138,8 +138,13 @@ def leave_saddles(
     stopping = stopping or Stopping()
     limit = stopping.max_iterations
     limit = solver.default_max_iterations if limit is None else limit
-    for escapes in range(6):
+    escapes, start = 0, None
+    while True:
         with until_told() as told:
+            if start is not None:
+                rest = replace(stopping, max_iterations=max(0, limit - run.iterations))
+                run = run.followed_by(minimise(problem, start, solver, rest, observers))
+                escapes += 1
             smooth: Problem = problem
             if isinstance(problem, DearProducts):
                 smooth = problem.for_curvature()
@@ -153,13 +158,7 @@ def leave_saddles(
         if told.status is not None:
             return run, None, escapes
         if start is None or not run.status.converged or escapes == 5:
-            break
-        rest = replace(stopping, max_iterations=max(0, limit - run.iterations))
-        with until_told() as told:
-            run = run.followed_by(minimise(problem, start, solver, rest, observers))
-        if told.status is not None:
-            return run, None, escapes
-    return run, curvature, escapes
+            return run, curvature, escapes
 
 
 def _below(problem: Problem, manifold: Manifold, run: Run, curvature: Curvature) -> Array | None:

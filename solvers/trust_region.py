@@ -202,7 +202,7 @@ class TrustRegion(Solver[TrustState]):
         new, decrease = _move(problem, point, V)
         ratio = decrease / predicted if predicted > 0 else 0.0
         poor = 0 < predicted and not ratio >= _POOR and math.isfinite(new.value)
-        if poor and new.gradient_norm > point.gradient_norm:
+        if poor and point.gradient_norm < new.gradient_norm < math.inf:
             new, ratio = self._corrected(problem, new, ratio, predicted, manifold.norm(point.M, V))
         if not ratio >= _POOR:
             radius = _SHORTER * min(model.radius, model.length)
@@ -232,13 +232,12 @@ class TrustRegion(Solver[TrustState]):
         """Return the corrected step's end and ratio; the given ones if corrections fail."""
         trial, gain = new, ratio
         for _ in range(_CORRECTIONS):
-            if not (math.isfinite(trial.value) and math.isfinite(trial.gradient_norm)):
-                break
             target = max(self.kappa * trial.gradient_norm, _INNER_MARGIN * problem.threshold)
             V = truncated_cg(problem.manifold, trial, length, None, target, _SHORT).V
             trial, decrease = _move(problem, trial, V)
             gain += decrease / predicted
-            if gain > _GOOD or not decrease > 0.1 * predicted:
+            enough = gain > _GOOD or not decrease > 0.1 * predicted
+            if enough or not math.isfinite(trial.gradient_norm):
                 break
         return (trial, gain) if gain > max(ratio, self.acceptance) else (new, ratio)
 

@@ -53,9 +53,9 @@ class Known(ABC):
         """True if the objective may be a term of a sum: M is orthonormal in the columns."""
         return True
 
+    @abstractmethod
     def crossed(self, U: Array) -> list[Array]:
         """Return the derivative of <U, gradient> with respect to X, at fixed M."""
-        raise UnknownError
 
 
 # Without optimisation a compilation takes two thirds of the time, and loops over pairs twice.

@@ -13,7 +13,7 @@ import math
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -73,9 +73,10 @@ class PairwisePoint(ProjectedPoint):
         super().__init__(problem.X, M)
         self._problem, self._blocks = problem, blocks
 
-    def pairs(self, rows: slice, D: Array) -> Told:
-        """Return phi, W and the map dD -> dW for some rows of D; the method may overwrite D."""
-        raise NotImplementedError
+    if TYPE_CHECKING:  # unless `told` is overridden
+
+        def pairs(self, rows: slice, D: Array) -> Told:
+            """Return phi, W and the map dD -> dW for some rows of D, which it may overwrite."""
 
     def told(self, rows: slice) -> tuple[float, Array, RowProduct]:
         """Return phi of some rows, W = dphi/dD, and a function that adds to Hessian products."""

@@ -251,11 +251,6 @@ class WhiteProjected(Projected):
         rest = manifold.norm(M, point.gradient + H)
         return manifold.inner(M, V, H) > 0 and rest <= TrustRegion.kappa * point.gradient_norm
 
-    @property
-    def follows(self) -> bool:
-        """True, because the rows are white."""
-        return False
-
     def of_white_rows(self, Z: Array, M: Array) -> Any:
         return self.at(M)
 

@@ -421,9 +421,7 @@ class TraceRatio(BoundObjective, Compared):
         value, eps = self.at(M).value, float(np.finfo(float).eps)
         if self.outside == 0.0:  # rounding errors are relative to M'BM
             lengths = np.sqrt(np.einsum("ij,ij->j", M, self.B @ M))
-            if not lengths.all():
-                return True
-            M = M / lengths
+            M = M / np.where(lengths > 0, lengths, 1.0)
             shares, Q = np.linalg.eigh(sym(M.T @ self.B @ M))
             terms = np.abs(M).T @ np.abs(self.B) @ np.abs(M)
             if not shares[0] > 4 * len(self.B) * eps * np.linalg.norm(terms):

@@ -161,12 +161,6 @@ def add_outers(total: Array, V: Array, weight: float) -> Array:
     return total
 
 
-def add_product(total: Array, Z: Array, Y: Array) -> Array:
-    """Return total + Z'Y, computed in place (total in Fortran order, Z and Y in C order)."""
-    total += np.matmul(Y.T, Z).T
-    return total
-
-
 def added(earlier: Array, later: Array) -> Array:
     """Add `later` to `earlier` in place; a merge function for sums that are arrays."""
     earlier += later
@@ -271,15 +265,13 @@ def column_lengths(X: Array) -> Array:
     return np.asarray(largest * np.where(root > 0, root, 1.0), dtype=np.float64)
 
 
-def quantiles(z: Array, shares: Array, weights: Array | None = None) -> Array:
+def quantiles(z: Array, shares: Array, weights: Array) -> Array:
     """Return weighted quantiles of z: integer weights are equivalent to repeated entries.
 
     Fractional weights are first divided by their mean. The quantiles interpolate linearly between
     the first and last positions of equal sorted entries, or the middle positions for weights below
     1, and are continuous in the weights.
     """
-    if weights is None:
-        return np.asarray(np.quantile(z, shares))
     if _are_shares(weights):
         weights = weights * (np.count_nonzero(weights) / weights.sum())
     order = np.argsort(z, kind="stable")

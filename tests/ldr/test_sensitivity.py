@@ -30,6 +30,7 @@ from ldr.objectives.slices import sliced
 from ldr.sensitivity.derivative import Derivative
 from ldr.sensitivity.forms import Heated, RowForms
 from ldr.sensitivity.moving import Line, as_line
+from ldr.sensitivity.rule import compile_quickly, computed
 from ldr.trial_layout import Trials
 from tests import real_data
 from tests.objectives import methods
@@ -164,7 +165,8 @@ FIRST = {
     for key in reversed(KNOWN)
     for X, y, parameters in [methods.RANDOM[key]]
 }.values()
-FIRST = {*FIRST, "ssd"}  # the one whose rows are derived from a view
+# rows derived from a view; kernels whose widths and own kernel matrix move with the rows
+FIRST = {*FIRST, "ssd", "hsic unsupervised", "hsic unsupervised landmarks"}
 RIDGED = (
     *("orthogonal-lda", "orthogonal-lda nested", "orthogonal-cca", "npe", "lpp", "phd"),
     *("directional-regression", "csp classes", "xdawn", "opca", "vamp"),
@@ -225,6 +227,38 @@ def test_products_with_the_rows_say_what_problems_bound_again_say(key, further, 
         rough = key == "csp classes" or "landmarks" in key
         assert relative(getattr(found, name), value) < (1e-6 if rough else 1e-7)
     assert inner(sensitivity.pullback(V), dX) == pytest.approx(inner(V, found.P), rel=1e-8)
+
+
+def statement_value(function, X, M):
+    return function(X, M).value
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize(
+    "key",
+    [
+        *("dynamics skew", "dynamics derivatives", "robust-pca huber", "gkdr", "olpp epsilon"),
+        *("onpp class-neighbours", "save", "directional-regression", "sir", "sfa derivatives"),
+        "vamp power",
+    ],
+)
+def test_values_of_statements_change_as_optimal_values(key):
+    """By the envelope theorem: M fixed, only the value compiled, for methods that FIRST leaves."""
+    X, y, parameters = methods.RANDOM[key]
+    options = {"y": y, "tolerance": 1e-13, "random_state": 0, **parameters}
+    result = ldr.solve(methods.name_of(key), X, 2, **options)
+    known = result.sensitivity(X, y).known
+    dX, h = like(X, np.random.default_rng(0)), 1e-4
+    start = "baseline" if result.solver == "closed-form" else result.M
+    options |= {"start": start, "starts": 1, "certify": False}
+    stated, solved = (
+        (of(X + h * dX) - of(X - h * dX)) / (2 * h)
+        for of in (
+            lambda X: float(computed(statement_value, known.observed, [X], known.optimum.M)),
+            lambda X: ldr.solve(methods.name_of(key), X, 2, **options).value,
+        )
+    )
+    assert stated == pytest.approx(solved, rel=1e-5, abs=1e-9)
 
 
 def test_rows_without_a_label_may_say_so_by_anything():
@@ -683,14 +717,27 @@ def test_data_that_cannot_move_say_so():
     banded = ldr.solve("ssd", X, 1, **trials).sensitivity(X, **trials)
     white = ldr.solve("foreca", X, 1, segment=10, ridge=0.1).sensitivity(X)
     short = ldr.solve("dca", X[:9, :3], 1, window=2).sensitivity(X[:9, :3])
+    sphere, narrow = (
+        ldr.solve("robust-pca", X, 1, **options).sensitivity(X)
+        for options in ({"sphere": True}, {"loss": "huber", "threshold": 1e-12})
+    )
+    weights = {"sample_weight": np.linspace(1.0, 2.0, len(X))}
+    npe, tica = (
+        ldr.solve(name, X, 1, **weights).sensitivity(X, **weights) for name in ("npe", "tica")
+    )
     for by_differences, views in (
         (both, pair),
         (banded, (X,)),
         (white, (X,)),
         (short, (X[:, :3],)),
+        (sphere, (X,)),
+        (narrow, (X,)),
+        (npe, (X,)),
+        (tica, (X,)),
+        (found, (sparse.toarray(),)),
     ):
         with pytest.raises(ArgumentError, match="derivatives along directions only"):
-            by_differences.pullback(single(tuple(view[:1] for view in views)))
+            by_differences.pullback(single(tuple(view[: by_differences.r] for view in views)))
 
 
 @pytest.mark.filterwarnings("ignore")
@@ -789,3 +836,13 @@ def test_influence_is_for_each_unit_of_weight_and_a_derivative_of_many_rows():
     shrunk = ldr.solve("orthogonal-lda", X, 1, y=y, shrinkage="auto").sensitivity(X, y=y)
     with pytest.raises(ArgumentError, match="'orthogonal-lda' takes no sample weights"):
         shrunk.influence()
+
+
+def test_older_jax_compiles_without_options(monkeypatch):
+    jit = jax.jit
+
+    def without_options(function):
+        return jit(function)
+
+    monkeypatch.setattr(jax, "jit", without_options)
+    assert compile_quickly.__wrapped__() == {}

@@ -18,7 +18,7 @@ from ldr.objectives import PCA, Data, MDSStress, OrthogonalLDA
 from ldr.objectives.data.opening import as_samples
 from ldr.objectives.families.trace import Trace
 from ldr.objectives.families.trace_ratio import TraceRatio
-from ldr.objectives.problem import PROVED_GLOBAL
+from ldr.objectives.problem import PROVED_GLOBAL, Certificate
 from ldr.objectives.registry import REGISTRY
 from ldr.objectives.view import View
 from ldr.solvers import SelfConsistentField, Stopping, TrustRegion, minimise
@@ -223,6 +223,17 @@ def test_integer_matrices_have_exact_answers(k, seed, exact):
     for _ in range(20):
         chosen = rng.permutation(k)[:r]
         assert bound * b[chosen].sum() >= a[chosen].sum() * (1 - 4e-16 * np.sign(a[chosen].sum()))
+
+
+def test_no_bound_is_infinite_and_restricts_nothing():
+    """Sums that overflow, and a denominator that rounding made negative, have no bound."""
+    M = np.eye(5)[:, :2]
+    with np.errstate(over="ignore", invalid="ignore"):
+        assert largest_sum_bound(np.full((5, 5), 1e308), M, M) == np.inf
+    B = np.diag([1.0, 1.0, -1e-9, 1.0, 1.0])
+    assert trace_ratio_bound(np.diag([5.0, 4, 3, 2, 1]), B, np.eye(5)[:, 2:3]) == np.inf
+    unbounded = Certificate.of_gap(np.inf, 0.0, "proved", "bounded", "no bound")
+    assert unbounded.searched(1e-9) is unbounded.restricted_to("a subspace") is unbounded
 
 
 @settings(max_examples=60, deadline=None)

@@ -173,18 +173,29 @@ def test_a_derivative_that_is_not_finite_ends_the_run(what, manifold):
     assert np.isfinite(run.value) and problem.manifold.distance_from(run.M) < 1e-14
 
 
-def test_a_peer_that_breaks_returns_the_best_point(monkeypatch):
+def timed_out(shape):
+    raise TimeLimitError("over")
+
+
+@pytest.mark.parametrize(
+    ("breaks", "status"),
+    [
+        (lambda shape: np.linalg.svd(np.full(shape, np.nan))[0], Status.NOT_FINITE),
+        (timed_out, Status.TIME_LIMIT),
+    ],
+)
+def test_a_peer_that_breaks_returns_the_best_point(breaks, status, monkeypatch):
     """pymanopt's conjugate gradient can take a step that is NaN, of which there is no SVD."""
     problem = rayleigh()
     start, at, points = random_start(problem), problem.at, []
 
     def breaking(M):
         points.append(M)
-        return at(M if len(points) < 10 else np.linalg.svd(np.full(M.shape, np.nan))[0])
+        return at(M if len(points) < 10 else breaks(M.shape))
 
     monkeypatch.setattr(problem, "at", breaking)
     run = minimise(problem, start, named_solver("pymanopt:conjugate-gradient"))
-    assert run.status is Status.NOT_FINITE
+    assert run.status is status
     assert run.value < at(start).value
     assert any(np.array_equal(run.M, M) for M in points)
 
@@ -264,6 +275,10 @@ def test_walls_say_nothing_of_flatness():
     assert run.status.converged and unless_flat(problem, run, random_of).status is Status.FLAT
     problem.f = lambda M: np.inf if M[1, 0] > -9 else 0.0
     assert unless_flat(problem, run, random_of).status is run.status
+    # of a manifold of one point no random points are drawn
+    single = FunctionProblem(Grassmann(3, 3), lambda M: float(M[0, 0] > 0), np.zeros_like)
+    run = minimise(single, np.eye(3), TrustRegion())
+    assert run.status.converged and unless_flat(single, run, None) is run
 
 
 def random_of(rng):

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from ldr.solvers import SelfConsistentField, Stopping, TrustRegion, minimise, named_solver
+from ldr.solvers.linalg import eigen
 from ldr.solvers.linalg.products import Found, ratio_steps
 from tests.objectives.test_certificates import bound_ratio, rotation
 
@@ -68,3 +69,19 @@ def test_steps_by_products_rise_to_the_same_ratio(r, falling):
 def test_the_former_name_of_the_solver_is_understood():
     with pytest.warns(FutureWarning, match="'self-consistent-field'"):
         assert named_solver("davidson") == SelfConsistentField()
+
+
+@pytest.mark.parametrize("falling", [False, True])
+def test_steps_in_a_subspace_reach_the_same_ratio(falling, monkeypatch):
+    """Of large matrices a step takes some eigenvectors, not all: here of 60 x 60."""
+    weights = np.linspace(1.0, 0.5, 3) if falling else np.ones(3)
+    for problem, rng in ratios(60, 3, 3):
+        bound = bound_ratio(problem.A, problem.B, 3, weights=weights)
+        start, stopping = bound.random_point(rng), Stopping(1e-12)
+        whole = minimise(bound, start, SelfConsistentField(), stopping)
+        with monkeypatch.context() as patch:
+            patch.setattr(eigen, "_MANY", 50)
+            patch.setattr(eigen, "_MANY_PER_VECTOR", 1)
+            few = minimise(bound, start, SelfConsistentField(), stopping)
+        assert few.value == pytest.approx(whole.value, rel=1e-12)
+        assert few.iterations <= whole.iterations
