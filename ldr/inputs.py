@@ -195,7 +195,7 @@ def covariance(
     sizes = (d,) if views is None else tuple(whole("views", size, 1) for size in views)
     if centre.shape != (d,) or sum(sizes) != d:
         raise ArgumentError(
-            f"mean has shape {centre.shape} and views have {sum(sizes)} columns, expected {d} each"
+            f"mean has shape {centre.shape} and views have {sum(sizes)} columns; S has {d} columns"
         )
     ends = np.cumsum(sizes)
     parts = tuple(slice(int(end - size), int(end)) for size, end in zip(sizes, ends, strict=True))

@@ -333,7 +333,7 @@ def given_weights(given: Matrix, n: int) -> csr_array:
     W = csr_array(given if issparse(given) else open_matrix(given, "graph")[0])
     check_real(W.dtype, "graph")
     if W.shape != (n, n):
-        raise DataError(f"graph has shape {W.shape}, expected ({n}, {n}), one row a sample")
+        raise DataError(f"graph has shape {W.shape}, expected ({n}, {n}), one row per sample")
     W = W.astype(np.float64)
     if not np.all(np.isfinite(W.data)):
         raise DataError("graph has weights that are not finite")

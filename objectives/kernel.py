@@ -143,7 +143,7 @@ def as_response(y: npt.ArrayLike, n: int) -> Array:
     array = array.astype(np.float64)
     array = array[:, None] if array.ndim == 1 else array
     if array.ndim != 2 or len(array) != n:
-        raise DataError(f"y has shape {np.shape(y)}, expected {n} rows, one a sample")
+        raise DataError(f"y has shape {np.shape(y)}, expected {n} rows, one for each sample")
     if array.shape[1] == 0:
         raise DataError(f"y has shape {array.shape}: it has no columns, expected one at least")
     if not np.isfinite(array).all():

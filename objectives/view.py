@@ -77,7 +77,7 @@ class Quadratic(Features):
         if not np.isfinite(products).all():
             raise DataError(
                 f"{samples.name} has entries whose squares overflow, as large as "
-                f"{np.abs(Z).max():.1e}: divide it by a number"
+                f"{np.abs(Z).max():.1e}: divide the data by a number"
             )
         return Samples(products, None, samples.name, marks=samples.marks)
 

@@ -40,7 +40,7 @@ def workers(count: object) -> int:
     """Return the number of threads; -1 means one thread per core."""
     threads = whole("workers", count, -1)
     if threads == 0:
-        raise ArgumentError("workers must be a whole number >= 1, or -1 for one a core, got 0")
+        raise ArgumentError("workers must be a whole number >= 1, or -1 for all cores, got 0")
     return threads if threads > 0 else os.cpu_count() or 1
 
 

@@ -129,7 +129,7 @@ def parametric_test(
     if null.sampled.groups is not None:
         raise ArgumentError(
             "X has trials, and these tests assume independent samples: expected an array (n, d), "
-            "one sample a trial, or ldr.permutation_test"
+            "one sample for each trial, or use ldr.permutation_test"
         )
     if isinstance(objective, (SIR, SAVE)):
         return ParametricTest(objective, tuple(_of_slices(objective, null)))

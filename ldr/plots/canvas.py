@@ -192,7 +192,7 @@ def colouring_of(result: Result, y: PerRow, n: int, X: Rows = None) -> Colouring
     if array.ndim == 2 and array.shape[1] == 1:
         array = array[:, 0]
     if array.ndim != 1 or len(array) != n:
-        raise DataError(f"y has shape {np.shape(y)}, expected ({n},), one entry a row of X")
+        raise DataError(f"y has shape {np.shape(y)}, expected ({n},), one for each row of X")
     if array.dtype.kind == "M":
         return Colouring(quantity=_days(array), label=label, dates=True)
     if Need.LABELS in needs or is_categorical(array):

@@ -116,7 +116,7 @@ class Sensitivity:
         maps = self.optimum.problem.maps(self.optimum.M)
         given = P if isinstance(P, (tuple, list)) and len(maps) > 1 else (P,)
         if len(given) != len(maps):
-            raise DataError(f"P must be {len(maps)} arrays, one a view, got {_count(P)}")
+            raise DataError(f"P must be {len(maps)} arrays, one for each view, got {_count(P)}")
         cotangents = [
             numbers(one, each.shape, "P").T for one, each in zip(given, maps, strict=True)
         ]

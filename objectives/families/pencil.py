@@ -229,8 +229,8 @@ class Shrinking(Objective):
             return Compact.of(samples)
         if samples.wide:
             raise DataError(
-                f"shrinkage makes a matrix of {samples.d} x {samples.d}, "
-                f"{8 * samples.d**2 / 2**30:.3g} GiB, of the sparse {samples.name}: give ridge= a "
+                f"shrinkage needs a dense {samples.d} x {samples.d} matrix of the sparse "
+                f"{samples.name}, {8 * samples.d**2 / 2**30:.3g} GiB: give ridge= a "
                 "positive value instead, or fewer columns"
             )
         return Compact.of_columns(samples)
