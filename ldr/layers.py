@@ -223,7 +223,7 @@ def layer(
             add(lambda each: each + none, (moves, still)),
             lambda _, b: (b[0], add(jnp.add, b[1], times(X, y, parameters, b[0]))),
             lambda _, b: (add(jnp.add, b[0], transposed(X, y, parameters, b[1])), b[1]),
-            symmetric=True,  # jax need not transpose the first map
+            symmetric=True,  # so that jax does not transpose the system
         )
         # Without 0 * `known`, jax up to 0.6 passes a zero cotangent for the output `known`.
         return add(lambda each: each + nothing_of(known), found)

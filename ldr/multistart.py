@@ -163,7 +163,7 @@ def solve_near(
     run = minimise(now, M, solver, first, observers)
     for k in range(_TIMES):
         if run.status in _TOLD or (k != 1 and run.iterations >= left):
-            break  # the second approximation is always evaluated: it may have converged
+            break  # at k = 1 one more evaluation can show that the run has converged
         before = run.value
         with until_told() as told:
             now = near(problem, run.M)
@@ -336,7 +336,7 @@ class Multistart:
                 for name in list(self._begun):
                     runs.append(submitted(self._solve, name))
                     if self._local is not None and self._local.leads:
-                        result_of(runs[0])  # wait, because later runs are compared with it
+                        result_of(runs[0])  # wait for the first run, to compare others with it
                 for run in runs:
                     result_of(run)
             except BaseException:

@@ -58,7 +58,7 @@ def stacked_trace_ratio(A: Array, B: Array, weights: Array) -> tuple[Array, Arra
         further = _second_order(at, ratio, slope, values, turned, weights)
         shift[active] = np.where(better, further, best)
         moved = np.abs(ratio - at) > 4 * _EPS * np.maximum(np.abs(ratio), np.abs(at))
-        active = active[moved & (better | (at > best))]  # no Newton step changes the others
+        active = active[moved & (better | (at > best))]  # a Newton step leaves the others unchanged
         if len(active) == 0:
             break
     return rho, M, f

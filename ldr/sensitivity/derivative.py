@@ -35,8 +35,8 @@ _STEP, _SHORTER = 2e-3, 4.0
 _STEPS = 8
 # Relative accuracy of extrapolated differences at which ordinary differences are also valid.
 _ALIKE = 1e-5
-# Relative differences of two extrapolations: accurate below _GOOD. After one below _ROUNDED,
-# shorter steps that agree less have larger rounding errors.
+# Extrapolations are accurate if their relative difference is below _GOOD. Once it was below
+# _ROUNDED, larger differences for shorter steps are rounding errors.
 _GOOD, _ROUNDED = 1e-9, 1e-7
 # Thresholds, as shares of the gradient and of the value, below which a change is zero.
 _NOTHING = 1e-7, 1e-2

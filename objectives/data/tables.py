@@ -168,7 +168,7 @@ class TextFile(Table):
         csv = arrow("csv", "text")
         with self.path.open("rb") as file:
             first = len(file.readline(16 * _BLOCK_BYTES))
-        missing = [*csv.ConvertOptions().null_values, "<NA>", "None"]  # also missing in pandas
+        missing = [*csv.ConvertOptions().null_values, "<NA>", "None"]  # pandas' missing values
         return csv.open_csv(
             self.path,
             csv.ReadOptions(

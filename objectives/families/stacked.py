@@ -14,7 +14,7 @@ from ldr.objectives.statistics.products import Between
 from ldr.objectives.statistics.time import check_lag
 from ldr.solvers.manifolds import Array
 
-# Share of the total scatter below which the within-class scatter is not computed as a difference.
+# Share of the total below which the scatter within classes, as a difference, would lose digits.
 _CANCELLED = 1e-3
 
 

@@ -52,7 +52,7 @@ def shifted_classes(samples: Samples, codes: Codes, counts: Codes) -> tuple[csr_
     """
     X, (c, d) = sparse_rows(samples), (len(counts), samples.d)
     stored = np.bincount(X.indices, minlength=d)
-    if not np.any(stored > _NEARLY_FULL * counts.min()):  # usually no column is nearly full
+    if not np.any(stored > _NEARLY_FULL * counts.min()):  # usually all columns have many zeros
         return X, np.zeros((c, d))
     cells = X.indices + d * np.repeat(codes, np.diff(X.indptr))
     stored = np.bincount(cells, minlength=c * d).reshape(c, d)

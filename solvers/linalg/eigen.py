@@ -315,7 +315,7 @@ def dependences(V: Array, scale: Array, tolerance: float) -> Array:
     N = _reduced(V)
     N[np.abs(N) <= tolerance] = 0.0
     N /= np.where(scale > 0, scale, 1.0)[:, None]
-    N = _reduced(N / np.linalg.norm(N, axis=0))  # rescaled directions may be nearly parallel
+    N = _reduced(N / np.linalg.norm(N, axis=0))  # scaling makes directions nearly parallel
     return np.asarray(N / np.linalg.norm(N, axis=0))
 
 
