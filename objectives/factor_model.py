@@ -59,7 +59,7 @@ class Observed:
         return cls(X if weights is None else ones * X, ones, patterns, which, rows)
 
     def compressed(self) -> Observed:
-        """Return equal sums in fewer rows: each pattern's rows become R of a QR decomposition."""
+        """Return fewer rows with equal sums: for each pattern R of a QR decomposition."""
         order = np.argsort(self.which, kind="stable")
         members = np.bincount(self.which, minlength=len(self.patterns))
         parts = []

@@ -83,7 +83,7 @@ class Certificate(Pickled):
         return cls("bound", gap, bounded)
 
     def searched(self, residual: float) -> Certificate:
-        """Restrict the certificate to the subspace that an iteration of products has found."""
+        """Restrict the certificate to the subspace that matrix-vector products found."""
         if self.kind == "none":
             return self
         message = (

@@ -126,7 +126,7 @@ class Entry:
     """Summary of a method in the registry.
 
     - summary: full name of the method
-    - exact: "yes" or "no" if the baseline is or is not the global optimum, or a condition
+    - exact: "yes" if the baseline is the global optimum, else "no", or the condition for it
     """
 
     name: str

@@ -361,7 +361,7 @@ class Demixed(Trace):
     """Trace with the map P = D, the decoder of the reconstruction by M.
 
     - decoding: whitened coordinates of the rows
-    - K (m, k): the matrix A' in whitened coordinates, so that D = M'A
+    - K (m, k): the matrix A' in whitened coordinates; the decoder is D = M'A
     - total: ||X_f||^2
     """
 

@@ -409,7 +409,7 @@ class Landmarks(Gram):
         return [(0.5 * t / step**2, replace(self, Z=Z + t * dZ)) for t in (step, -step)]
 
     def near(self, M: Array) -> Self:
-        """Return the problem with the pivots at M."""
+        """Return the problem with new landmarks: the pivots of the kernel matrix at M."""
         return replace(self, rows=pivots(self.X @ M, self.width)[0]) if self.pivoted else self
 
     def like(self, other: Self) -> Self:

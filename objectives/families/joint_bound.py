@@ -6,9 +6,9 @@ orthonormal M_1, ..., M_K then satisfy the inequalities
     tr(N'AN)/2 <= sum_i tr(Ni'Qi Ni)/2 <= sum_i TR_r(Qi, Ci)/2,   Ni = Mi / sqrt(tr(Mi'Ci Mi)),
 
 where TR_r is the largest trace ratio. The Q_i are the multipliers at a stationary point: the bound
-is tight if blkdiag(Q) - A is semidefinite. Otherwise the diagonals of the Q_i are increased until
-the inequality holds. The increase and the bounds of the trace ratios include rounding errors. The
-least bound over all Q is a semidefinite program, which is not solved.
+is tight if blkdiag(Q) - A is semidefinite. For other multipliers the diagonals of the Q_i are
+increased until the inequality holds. The increase and the bounds of the trace ratios include
+rounding errors. The least bound over all Q is a semidefinite program, which is not solved.
 """
 
 from __future__ import annotations

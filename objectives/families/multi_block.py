@@ -337,7 +337,7 @@ class MultiTrace(MultiBlock):
 class MultiRatio(MultiBlock, CorrelationBlocks):
     """Maximise sum_{i<j} tr(Mi'Cij Mj) / (s_i s_j), s_i^2 = tr(Mi'Cii Mi).
 
-    - sums (k,): sizes c_i^2 of the terms summed in C, for rounding errors
+    - sums (k,): sizes c_i^2 of the terms summed in C, for bounds of rounding errors
     - ridges: constants added to the diagonals of the Cii, also outside of the coordinates
     - only_constant: True if only constant columns are outside of the coordinates
     - orthonormalise in {"polar", "qr"}: orthonormalisation of the baseline's directions

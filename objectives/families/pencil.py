@@ -36,7 +36,7 @@ class SumOfSquares:
 
     - B (k, k): the matrix, the weighted sum of squares
     - mean (k,): of the rows
-    - sizes (k,): root of each column's sum of squares, for rounding errors
+    - sizes (k,): root of each column's sum of squares, for bounds of rounding errors
     - total (k, k): total scatter of the rows if larger than B
     - scatter: scatter of the rows
     """

@@ -200,7 +200,7 @@ class TraceRatio(BoundObjective, Compared):
     weights : ndarray (r,)
         Weights of the columns, positive and descending with the first one 1; by default all 1.
     sums : pair of ndarray (k,), optional
-        Sizes of the terms summed in A and B, for rounding errors; see `trace_ratio_bound`.
+        Sizes of the terms summed in A and B, for bounds of errors; see `trace_ratio_bound`.
     sibling : str
         Method with the same matrices and the whitened criterion tr((M'BM)^{-1} M'AM).
     inside, left_out : symmetric k x k, float

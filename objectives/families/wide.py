@@ -122,7 +122,7 @@ class WidePencil:
         return np.maximum(self.spread + self.ridge, least)
 
     def against(self, ridge: float, sign: float) -> WidePencil:
-        """Return the pair with a ridge relative to B's mean diagonal, and A times a sign."""
+        """Return the pair with a ridge relative to B's mean diagonal, and sign * A for A."""
         amount = ridge * self.rows.mean_of(self.spread)
         A, U = (self.A, self.U) if sign > 0 else (-self.A, None)
         return replace(self, A=A, U=U, ridge=amount, minimised=sign < 0)

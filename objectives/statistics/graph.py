@@ -65,7 +65,7 @@ def linked_form(samples: Samples, K: Between, centre: Centre = ()) -> Array:
 
     - samples (n, d): the rows, in chunks if F sums over disjoint groups of rows, else all in memory
     - centre: m, as vectors (d,) that are subtracted one after the other
-    - returns (d, d): entries are accurate relative to |Xc|'|K||Xc|; for `Squares` only FX cancels
+    - returns (d, d): errors are relative to |Xc|'|K||Xc|, or for `Squares` to the errors of FX
     """
     F = K.F if isinstance(K, Squares) else None
     if samples.is_sparse:

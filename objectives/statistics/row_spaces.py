@@ -76,7 +76,7 @@ class SparseRowSpace(RowSpace):
 
     - samples (n, d): the rows minus a shift
     - centre (d,): mean of these rows
-    - weights (n, k): W
+    - weights (n, k): the matrix W
     """
 
     samples: Samples
@@ -114,7 +114,8 @@ class WidenedRowSpace(RowSpace):
     def of_rows(cls, space: RowSpace, Z: Array, weights: Array, lengths: Array) -> WidenedRowSpace:
         """Add the span of Z (d, m); centred rows have the part `weights` Z' outside the space.
 
-        The argument `lengths` (d,) contains the sizes of the features, for rounding errors.
+        The argument `lengths` (d,) contains the sizes of the features, for bounds of rounding
+        errors.
         """
         for _ in range(2):
             Z, R = np.linalg.qr(_split(space, Z)[1])
