@@ -439,7 +439,7 @@ class Carried(Protocol):
 
 
 def certificate_of(problem: BoundObjective, M: Array) -> Certificate | None:
-    """Return the certificate of M, restricted if only a subspace found by products was solved."""
+    """Return the certificate of M, restricted if the coordinates span only part of the columns."""
     found = problem.certificate(M)
     return found if found is None or problem.searched is None else found.searched(problem.searched)
 

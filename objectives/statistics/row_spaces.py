@@ -114,8 +114,7 @@ class WidenedRowSpace(RowSpace):
     def of_rows(cls, space: RowSpace, Z: Array, weights: Array, lengths: Array) -> WidenedRowSpace:
         """Add the span of Z (d, m); centred rows have the part `weights` Z' outside the space.
 
-        The argument `lengths` (d,) contains the sizes of the features, for bounds of rounding
-        errors.
+        The argument `lengths` (d,) contains the sizes of the features, for rounding errors.
         """
         for _ in range(2):
             Z, R = np.linalg.qr(_split(space, Z)[1])
