@@ -92,7 +92,7 @@ class VariableProjection(Solver[State]):
     variables of a point; and `complete`, the whole point of given remaining variables.
 
     Source: G. H. Golub and V. Pereyra, The differentiation of pseudo-inverses and nonlinear least
-    squares problems whose variables separate, SIAM J. Numer. Anal. 10 (1973).
+    squares problems whose variables separate, SIAM Journal on Numerical Analysis 10 (1973).
     """
 
     name = "variable-projection"

@@ -154,8 +154,8 @@ class TrustRegion(Solver[TrustState]):
     Ghahramani 2015) take over a thousand steps.
 
     Source: P.-A. Absil, C. G. Baker and K. A. Gallivan, Trust-region methods on Riemannian
-    manifolds, Found. Comput. Math. 7 (2007); for corrections, A. R. Conn, N. I. M. Gould and P. L.
-    Toint, Trust-region methods (2000).
+    manifolds, Foundations of Computational Mathematics 7 (2007); for corrections, A. R. Conn,
+    N. I. M. Gould and P. L. Toint, Trust-region methods (2000).
 
     Parameters
     ----------

@@ -74,7 +74,7 @@ def block_krylov(
     missed, which methods of single vectors cannot guarantee.
 
     Source: C. Musco and C. Musco, Randomized block Krylov methods, NIPS 2015; the thick restart of
-    K. Wu and H. Simon, SIAM J. Matrix Anal. Appl. 22 (2000).
+    K. Wu and H. Simon, SIAM Journal on Matrix Analysis and Applications 22 (2000).
 
     - tolerance: tolerance of the residuals, relative to the largest eigenvalue in magnitude
     - most_products: limit of the number of vectors multiplied by A; after the limit the best
