@@ -346,7 +346,7 @@ class ProfilePoint(Point):
     """The negative log-likelihood at t = log psi with optimal loadings M (the profile likelihood).
 
     The loadings M = psi^{1/2} V_r (L_r - I)_+^{1/2} come from the eigenvectors V and eigenvalues L
-    of psi^{-1/2} C psi^{-1/2}; up to a constant the value is n/2 times sum_j (log psi_j +
+    of psi^{-1/2} C psi^{-1/2}. Up to a constant the value is n/2 times sum_j (log psi_j +
     C_jj/psi_j) plus sum_i (log L_i + 1 - L_i) over the L_i > 1 of the top r. At the optimal M the
     matrix S^{-1} - S^{-1}CS^{-1} has the diagonal of psi^{-1}(S - C)psi^{-1}.
     """

@@ -26,7 +26,7 @@ class Observed:
     """Rows with missing entries, grouped by the pattern of missing entries.
 
     The log-likelihood is a sum over rows of quadratic functions of x - mean, the same function for
-    all rows of a pattern. Only the sums of (1, x)(1, x)' for each pattern matter: other rows (u, z)
+    all rows of a pattern. Only the sums of (1, x)(1, x)' for each pattern matter. Other rows (u, z)
     with equal sums may replace the rows (1, x), such as sqrt(w)(1, x) for a weight w, or the rows
     of a triangular factor.
 

@@ -85,11 +85,11 @@ class NCA(NeighbourMethod):
     certificate report saturation. Local optima exist: in about one of ten data sets a random start
     (`starts=`) gives a value larger by one or two. An evaluation takes O(n^2 r) time; memory is O(n
     (d + r)), and O(n^2) for at most 2048 samples. The baseline is orthogonal-lda with unit variance
-    within classes. From each start that is not given as a matrix, the solver proceeds by annealing:
-    ridge ||Y||^2, Y = XM, is added, and the ridge decreases from 0.1 to 2e-5 in six steps. With at
-    most 250 samples pca and five random directions are further default starts. Sample weights
-    multiply the terms and the neighbours' probabilities: max sum_i w_i sum_j p_ij with p_ij in
-    proportion to w_j exp(-||M'(x_i - x_j)||^2). Integer weights are not equivalent to repeated
+    within classes. From each start that is not given as a matrix, the solver proceeds by annealing.
+    The term ridge ||Y||^2, Y = XM, is added, and the ridge decreases from 0.1 to 2e-5 in six steps.
+    With at most 250 samples pca and five random directions are further default starts. Sample
+    weights multiply the terms and the neighbours' probabilities: max sum_i w_i sum_j p_ij with p_ij
+    in proportion to w_j exp(-||M'(x_i - x_j)||^2). Integer weights are not equivalent to repeated
     samples, because no sample is its own neighbour.
 
     Use it when a nearest-neighbour classifier follows the projection. Do not use it with many

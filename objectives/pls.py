@@ -103,10 +103,10 @@ class PLSRegression(
     contains the regression coefficients for centred data. The map P gives uncorrelated scores of
     unit variance. The scores U of Y minimise ||Y - UQ'||_F with least norm, where Q are the
     coefficients of Y on the scores of X. `parameters["vip"]` is the variable importance in
-    projection (VIP) of each feature j, sqrt(d sum_k s_k w_jk^2 / sum_k s_k), with mean square 1:
+    projection (VIP) of feature j, sqrt(d sum_k s_k w_jk^2 / sum_k s_k), with mean square 1. Here
     s_k is the part of ||Y||^2 that score k explains, and w_k are the orthonormal weights of NIPALS
     for either algorithm. Standardise columns in different units. Once the response is explained,
-    further weights are principal components of the deflated X, and the coefficients do not change.
+    further weights are principal components of the deflated X, and coefficients do not change.
 
     Use it to predict responses from many collinear features and few samples, by directions of large
     covariance with the responses. Do not use it if the response does not depend linearly on X: take

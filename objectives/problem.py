@@ -210,7 +210,7 @@ class BoundObjective(Problem):
         """Return the canonical axes of M; `seen` has the covariances of the projected rows.
 
         If only the span of M matters, the canonical axes are the principal axes of the projected
-        rows; if the rows cannot be read again, the canonical axes are the principal axes of M.
+        rows. If the rows cannot be read again, the canonical axes are the principal axes of M.
         Exchangeable columns are ordered by variance.
         """
         first, *others = self.manifold.factors[: len(self.views)]

@@ -111,7 +111,7 @@ class Regression(BoundObjective):
         Function of the fitted values ZM and the residual sum of squares that bounds the rounding
         error of this sum; not used with a lasso.
 
-    Z and T are divided by powers of two, and the coefficients are scaled accordingly: for any units
+    Z and T are divided by powers of two, and the coefficients are scaled accordingly. For any units
     of the data, the solver's variables are of order 1.
     """
 

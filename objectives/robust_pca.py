@@ -1,7 +1,7 @@
 """Robust principal component analysis (PCA), and the geometric median as its centre.
 
 The median minimises the sum of distances to the samples, which is convex. This sum is not
-differentiable at a sample: the sample is the median if the gradient of the other terms is at most
+differentiable at a sample. The sample is the median if the gradient of the other terms is at most
 as long as the number of samples at this point (Vardi and Zhang 2000).
 """
 
@@ -211,7 +211,7 @@ class RobustPCA(Objective, weighted=True, sparse=False):
 
     With sphere=True each sample is divided by its distance from the centre, so that only directions
     matter. With sphere=False the influence of an outlier is proportional to its distance instead of
-    the squared distance: many outliers in one direction, or 2 % of the samples at 500 times the
+    the squared distance. Many outliers in one direction, or 2 % of the samples at 500 times the
     distance of the others, still determine the result.
 
     An evaluation takes O(ndr) time; for samples in a file or on a cluster an evaluation is one

@@ -254,9 +254,9 @@ class DemixedPCA(Objective, weighted=True, transposed=False):
         \quad A' = (X'X + \lambda I)^{-1} X'X_f
 
     y has a column of labels for each factor (stimulus, decision, time). X_f is the contribution of
-    the sets of factors `of` to the samples: the mean over all other factors, minus the
+    the sets of factors `of` to the samples. It is the mean over all other factors, minus the
     contributions of smaller sets, with equal weights for all combinations of levels. Samples are
-    trials or means of trials. lambda is `ridge` times the mean diagonal of X'X. With the decoder D
+    trials or their means. Here lambda is `ridge` times the mean diagonal of X'X. With the decoder D
     = M'A the problem is min ||X_f - XD'M'||_F^2 + lambda ||MD||_F^2; the top eigenvectors are the
     exact solution. `parameters["explained_share"]` is the value's share of ||X_f||^2. P = D.
 

@@ -218,8 +218,8 @@ class PrincipalHessianDirections(
     .. math:: \max_M \operatorname{tr}(M'|H|M), \quad H = \frac{1}{n} \sum_i (y_i - \bar y) z_i z_i'
 
     The samples are whitened, z = C^{-1/2}(x - mean). For Gaussian X, H is the mean Hessian of the
-    regression function. |H| has the absolute eigenvalues of H; the column `curvature` of the
-    result's components has the signs. P = M'C^{-1/2}. The eigenvectors of H with the largest
+    regression function. The matrix |H| has the absolute eigenvalues of H; the column `curvature` of
+    the result's components has the signs. P = M'C^{-1/2}. The eigenvectors of H with the largest
     absolute eigenvalues are the exact solution. PHD finds dependence that sir does not find, such
     as y = x_1^2, but not linear dependence.
 

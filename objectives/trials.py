@@ -153,8 +153,8 @@ _FILTERS = "the filters of the joint diagonalisation"
 class PowerMethod(StatedMethod, weighted=True, transposed=False, scale_free=True):
     """Base of the methods of second moments about zero, the power of band-passed signals.
 
-    The data X are not centred. y has an entry for each row or for each trial; without trials each
-    row is a trial. `ldr.log_power` computes features from the filtered signals.
+    The data X are not centred. The response y has an entry for each row or for each trial; without
+    trials each row is a trial. `ldr.log_power` computes features from the filtered signals.
 
     Parameters
     ----------
@@ -179,7 +179,7 @@ class CSP(PowerMethod, stacks=True):
 
     The matrix C_c is the second moment about zero of the samples of class c. P = M'B^{-1/2}. The
     generalised eigenvectors of (C_1, C_1 + C_2) are the exact solution, in descending order of
-    |lambda - 1/2|: lambda is the share of a filter's power in class 1, and 2 lambda - 1 the
+    |lambda - 1/2|. Here lambda is the share of a filter's power in class 1, and 2 lambda - 1 the
     eigenvalue of B^{-1/2}(C_1 - C_2)B^{-1/2}.
 
     For more than two classes the matrices C_c are approximately jointly diagonalised, by a local
@@ -264,10 +264,10 @@ class SPoC(PowerMethod, stacks=True):
         \max_M \operatorname{tr}\left(M' |B^{-1/2} A B^{-1/2}| M\right), \quad A = \overline{z_t
         C_t}, \quad B = \overline{C_t}
 
-    The matrix C_t is the second moment about zero of trial t; bars denote means over trials. z_t is
-    the response of trial t (the mean over its samples), standardised over trials. P = M'B^{-1/2}.
-    The generalised eigenvectors of (A, B) with the largest absolute eigenvalues are the exact
-    solution; an eigenvalue is the covariance of z and a filter's power.
+    The matrix C_t is the second moment about zero of trial t; bars denote means over trials. The
+    number z_t is the response of trial t (the mean over its samples), standardised over trials. P =
+    M'B^{-1/2}. The generalised eigenvectors of (A, B) with the largest absolute eigenvalues are the
+    exact solution; an eigenvalue is the covariance of z and a filter's power.
 
     Use it when the power of a signal is correlated with a response of each trial. Do not use it if
     the response is correlated with the signal itself: take pls-regression or least-squares.

@@ -321,11 +321,11 @@ class WDA(Objective, weighted=True, by_pairs=True, predicts="classes", sparse=Fa
     the transport plan between the classes c and c' after `iterations` steps of Sinkhorn's iteration
     with the kernel exp(-D/reg). After few steps the plan depends on the order of the two classes;
     therefore W is the mean of both orders. For large reg mass is transported between all samples,
-    and the ratio is a trace ratio as in orthogonal-lda; for small reg mass is transported between
+    and the ratio is a trace ratio as in orthogonal-lda. For small reg mass is transported between
     near samples only, so that classes may have several clusters. P = M'. Local optima exist: the
     trace ratio for infinite reg (the baseline), orthogonal-lda and pca are the default starts. If
-    some M map every class to a point, as with fewer samples than features, the ratio is 0, and of
-    these M the one with the largest sum_{c < c'} ||M'(mu_c - mu_c')||^2 is returned.
+    some M map every class to a point, as with fewer samples than features, the ratio is 0. Of these
+    M the one with the largest sum_{c < c'} ||M'(mu_c - mu_c')||^2 is returned.
 
     An evaluation takes O(iterations n^2) time and memory for the distances of the largest two
     classes. For more than 10,000 samples, and for samples in files, only pairs within batches are

@@ -1,7 +1,7 @@
 """Derivatives of a user's function, by jax, by autograd or hand-written.
 
-A backend returns the value, the gradient and the Hessian as a linear operator. jax compiles a
-function once for each shape of the arguments; the number of cached shapes is bounded.
+A backend returns the value, the gradient and the Hessian as a linear operator. Functions in jax are
+compiled once for each shape of the arguments; the number of cached shapes is bounded.
 """
 
 from __future__ import annotations
@@ -195,7 +195,7 @@ class Jax(Backend):
     """f written with jax.numpy, in float64 by a context that leaves the global flag unchanged.
 
     Programs are compiled once for each shape of the data, since X is an argument of the compiled
-    function; the objective caches the last `KEPT_SHAPES` programs. One call of a compiled program
+    function. The objective caches the last `KEPT_SHAPES` programs. One call of a compiled program
     returns the value and the gradient.
     """
 

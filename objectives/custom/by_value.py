@@ -2,7 +2,7 @@
 
 Python pickles a function by name: unpickling needs the defining script or module, and nested
 functions or lambdas cannot be pickled. Here a function's code and its dependencies are pickled.
-Unpickling in the same process returns the original object, with jax's compiled programs; if the
+Unpickling in the same process returns the original object, with jax's compiled programs. If the
 defining module can be imported, unpickling returns the module's object.
 """
 

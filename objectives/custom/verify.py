@@ -90,7 +90,7 @@ class Trial:
     def check_gradient(self) -> None:
         """Compare <gradient, V> with the difference of f along the manifold in direction V.
 
-        V is the sum of the normalised gradient and a random direction: along the gradient the
+        V is the sum of the normalised gradient and a random direction. Along the gradient the
         relative truncation error is smallest, and a random direction detects any error.
         """
         problem, M, gradient = self.problem, self.point.M, self.point.gradient

@@ -145,7 +145,7 @@ class WeightedSum(LocalOptima, Compared):
     """Minimise c + sum_k w_k f_k(T_k M) + penalty, f_k the bound objectives.
 
     With a penalty, entries of M that are zero remain zero in the user's coordinates. A multiple of
-    a single objective has that objective's initial points, model and parameters, and its
+    a single objective has that objective's initial points, model and parameters. It also has the
     certificate if the weight is positive and there is no penalty.
     """
 

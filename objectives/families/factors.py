@@ -121,9 +121,9 @@ class LikelihoodPoint(Point):
     """The negative log-likelihood at (M, t) or (M, t, mean), and its derivatives.
 
     By Fisher's identity the gradient is the conditional expectation, given the observed entries, of
-    the gradient for known factors y: that of a regression of each column on z = (y, 1) with the
-    coefficients b_j = (M_j, mean_j). Let pull_j = sum E[z (x_j - z'b_j)], left_j = sum E[(x_j -
-    z'b_j)^2] and n_j be sums over the rows that observe column j: then the gradient is
+    the gradient for known factors y. The latter is that of a regression of each column on z = (y,
+    1) with the coefficients b_j = (M_j, mean_j). Let pull_j = sum E[z (x_j - z'b_j)], left_j = sum
+    E[(x_j - z'b_j)^2] and n_j be sums over the rows that observe column j. The gradient is
     -pull_j/psi_j in b_j, and (n_j - left_j/psi_j)/(2 psi_j) in psi_j.
     """
 

@@ -119,7 +119,7 @@ class CorrelationPoint(Point):
 
     The gradient of f is (f_i/s_i^2) Cii Mi - R_i with T_ij = Cij Mj/(s_i s_j), R_i = sum_j T_ij and
     f_i = tr(Mi'R_i). The derivative of the gradient along U, with e_i = <Cii Mi, Ui>/s_i^2, is KU +
-    sum_j e_j T_ij + e_i R_i + (df_i - 2 e_i f_i)/s_i^2 Cii Mi: K has the blocks (f_i/s_i^2) Cii and
+    sum_j e_j T_ij + e_i R_i + (df_i - 2 e_i f_i)/s_i^2 Cii Mi. K has the blocks (f_i/s_i^2) Cii and
     -Cij/(s_i s_j), and df_i = <Ui, R_i> + sum_j <T_ji, Uj> - sum_j e_j tr(Mi'T_ij) - e_i f_i.
 
     The attributes are `squares` (s_i^2), `shares` (f_i) and `scaled` (the stacked Mi/s_i). The

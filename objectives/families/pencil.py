@@ -160,7 +160,7 @@ class RowPencil:
         """Return the predictor of classes by the class means in the coordinates W'x.
 
         With a ridge, `ridged` is B plus the ridge in these coordinates and replaces the scatter
-        within groups; otherwise class probabilities for few samples would be too extreme. If
+        within groups. Otherwise class probabilities for few samples would be too extreme. If
         `ridge` is given, `ridged` is B, and `ridge` is added in all columns.
         """
         if self.classes is None or found.groups is None:

@@ -103,7 +103,7 @@ class SampleRows:
     def centre(self) -> list[Array]:
         """Vectors that are subtracted from the rows one after the other.
 
-        If the mean is far larger than the deviations, one vector is not accurate enough: for rows
+        If the mean is far larger than the deviations, one vector is not accurate enough. For rows
         in memory the second vector is the mean of the remainder.
         """
         if self._at_zero:

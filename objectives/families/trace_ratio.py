@@ -352,7 +352,7 @@ class TraceRatio(BoundObjective, Compared):
 
         The function f decreases with t, and its root is the largest ratio, so that no ratio exceeds
         t. The proof of f(t) <= 0 includes rounding errors. A direction outside of the coordinates
-        has the eigenvalue -t `outside`: if that exceeds the least of the r eigenvalues, the
+        has the eigenvalue -t `outside`. If that exceeds the least of the r eigenvalues, the
         direction would increase the ratio, and the certificate is restricted.
         """
         rho = -self.at(M).value
