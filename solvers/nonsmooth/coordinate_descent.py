@@ -44,7 +44,7 @@ class CoordinateDescent(Solver[State]):
     steps never increase f. The run starts at zero if the function is lower there than at the start.
 
     Source: J. Friedman, T. Hastie and R. Tibshirani, Regularization paths for generalized linear
-    models via coordinate descent, Journal of Statistical Software 33 (2010).
+    models via coordinate descent, Journal of Statistical Software 33 (2010); scikit-learn's sweeps.
     """
 
     name = "coordinate-descent"
