@@ -63,7 +63,7 @@ def known(optimum: Optimum, objective: Objective, data: Data) -> Known | None:
 
 
 def scores_of(Y: Array, unit: float = 1.0) -> Array:
-    """Return Z with X'Z = CM, for rows X with covariance C and scores Y = unit * XM."""
+    """Return centred scores Y over n unit^2: a factor of the derivatives of their covariance."""
     return centred(Y) / (len(Y) * unit**2)
 
 
