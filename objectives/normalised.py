@@ -94,7 +94,7 @@ def normalised(objective: str | Objective) -> Normalised:
 
     The normalised objective (f - f_best)/(f_typical - f_best) is minimised, whatever the sense of
     f. The number f_best is the optimum of f on the data, found by the closed form or by a trust
-    region from the baseline, which may end at a local optimum. The median over random M is
+    region from the baseline, which may end at a local optimum. The median of f over random M is
     f_typical. The notes of the result contain f_best and f_typical.
 
     Parameters

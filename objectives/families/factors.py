@@ -609,7 +609,7 @@ class IncompleteFactors(FactorLikelihood, InParts):
         """Return covariances under the model, because those of the rows are unknown.
 
         For complete rows the model's covariance S and the rows' C give the same result at an
-        optimum, where CP' = SP' and tr C = tr S. For incomplete rows S is used in place of C.
+        optimum, where CP' = SP' and tr C = tr S. For incomplete rows C is unknown, and S is used.
         """
         model = self.model(M)
         return [model.variation(P) for P in maps or self.maps(M)]

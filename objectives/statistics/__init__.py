@@ -3,7 +3,7 @@
 A scatter S computed as X'X - n mean mean' is inaccurate if the mean is large relative to the
 standard deviation. The rows are therefore first shifted by a *pilot* c, the mean of a sample of s
 rows (up to 256, spread evenly). By the Cauchy-Schwarz inequality s |c_j - mean_j|^2 <= S_jj: the
-correction - n (mean - c)(mean - c)' increases relative errors by a factor of at most 1 + n/s, and
+correction by n (mean - c)(mean - c)' increases relative errors by a factor of at most 1 + n/s, and
 of 1 + 1/s on average. If every mean is within 5 standard deviations of zero, the rows are not
 shifted, and relative errors increase by a factor of at most 26. Each entry of a dense scatter is
 thus accurate to about 1e-14 sqrt(S_ii S_jj), for any ratio of mean to standard deviation and for

@@ -104,7 +104,7 @@ class ClassSpread:
     The means have two parts, as in `TwoPartMean`. A class without rows has the count zero and an
     arbitrary mean.
 
-    - counts (c,), origins, offsets (c, d)
+    - counts (c,), origins, offsets (c, d): weight and two-part mean of each class
     - within (d, d): upper triangle, in Fortran order
     """
 

@@ -154,7 +154,7 @@ class PairedSpread:
 
     - products (d, d): sum_t c_t z_t z_{t+lag}'; only the symmetric part is used
     - heads, tails (d,): sum_t c_t z_t and sum_t c_t z_{t+lag}
-    - pairs: sum_t c_t
+    - pairs: total weight of the pairs, sum_t c_t
     """
 
     spread: Spread
