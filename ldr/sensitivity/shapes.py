@@ -178,9 +178,8 @@ class SumOfRows(Known):
         problem = optimum.problem
         if not isinstance(objective, Sum) or not isinstance(problem, (WeightedSum, TraceSum)):
             return None
-        if isinstance(problem, WeightedSum) and (problem.only or problem.penalty):
-            return None
-        if len(problem.views) > 1 or not objective.traits.transposed:
+        whole = not isinstance(problem, WeightedSum) or not (problem.only or problem.penalty)
+        if not whole or len(problem.views) > 1 or not objective.traits.transposed:
             return None
         kinds = of_matrices, methods.robust_pca, ProjectedRows.of
         parts, alone = [], Axes.given(optimum.M.shape[1])

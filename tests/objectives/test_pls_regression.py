@@ -2,7 +2,6 @@
 
 import numpy as np
 import pytest
-from scipy.sparse import csr_array
 from sklearn.base import clone
 from sklearn.cross_decomposition import PLSRegression
 from sklearn.linear_model import LinearRegression
@@ -169,12 +168,3 @@ def test_the_first_coordinate_rises_with_the_prediction(name):
         found = ldr.solve(name, X, 1, y=sign * y)
         first, predicted = found.transform(X).ravel(), found.predict(X).ravel()
         assert np.corrcoef(first, predicted)[0, 1] > 0.999
-
-
-def test_of_sparse_rows_a_response_that_is_explained_leaves_principal_components():
-    rng = np.random.default_rng(0)
-    X = np.linalg.qr(centred(rng.standard_normal((40, 6))))[0] * [3.0, 2.5, 2.0, 1.5, 1.0, 0.5]
-    maps = [ldr.solve("pls-regression", rows, 3, y=X[:, 2]).P for rows in (X, csr_array(X))]
-    np.testing.assert_allclose(np.abs(maps[1]), np.abs(maps[0]), atol=1e-12)
-    # the response is column 2, the largest of the others are 0 and 1
-    assert np.array_equal(np.abs(maps[0]).argmax(axis=1), [2, 0, 1])

@@ -251,6 +251,18 @@ def test_no_way_down_is_no_step():
     assert search(problem, point, -point.gradient, np.inf) is None
 
 
+def test_a_hill_within_the_bracket_is_left_for_the_valley_before_it():
+    """f falls with slope -1 from 0, rises over 0.7 at the first secant step, and is low at 1."""
+    hill = np.polynomial.Polynomial([0.0, -1.0, 16.85, -31.9, 16.0])
+    problem = RiemannianProblem(
+        FunctionProblem(Euclidean(1, 1), lambda M: float(hill(M[0, 0])), lambda M: hill.deriv()(M))
+    )
+    assert hill(0.5) > 0.7 and hill(0) > hill(1) > -0.1 and hill.deriv()(1) > 0
+    found = search(problem, problem.at(np.zeros((1, 1))), np.ones((1, 1)), 1.0)
+    # the approximate Wolfe conditions of Hager and Zhang
+    assert 0 < found.t < 0.5 and found.value < hill(0) and -0.9 <= found.slope <= 0.8
+
+
 def test_derivatives_that_are_optional():
     """A step of no length changes no gradient; without products a point says that it has none."""
     point = RiemannianProblem(rayleigh(hessian=False)).at(random_start(rayleigh()))

@@ -284,13 +284,16 @@ def test_lasso_of_products_sees_the_intercept_in_the_columns(rows, monkeypatch):
 
 @pytest.mark.parametrize("algorithm", ["simpls", "nipals"])
 def test_pls_regression_of_products_goes_on_where_the_response_is_explained(algorithm, monkeypatch):
-    data = csr_array(np.linalg.qr(X.toarray()[:, 10:16] - 1.0)[0])
+    columns = X.toarray()[:, 10:16]
+    data = csr_array(np.linalg.qr(columns - columns.mean(axis=0))[0])
     given = {"y": data.toarray()[:, 2], "algorithm": algorithm}
     arrays = ldr.solve("pls-regression", data * np.arange(1.0, 7.0), 4, **given)
     monkeypatch.setattr(samples, "WIDE", 3)
     found = ldr.solve("pls-regression", data * np.arange(1.0, 7.0), 4, **given)
     assert any("products" in note for note in found.notes)
     np.testing.assert_allclose(found.P @ found.P.T, arrays.P @ arrays.P.T, atol=1e-8)
+    # after column 2, the response, come the longest of the others
+    assert np.array_equal(np.abs(found.P).argmax(axis=1), [2, 5, 4, 3])
 
 
 REDUCED = {

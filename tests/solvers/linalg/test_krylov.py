@@ -116,3 +116,10 @@ def test_few_eigenvectors_of_a_large_covariance_are_found_by_products(monkeypatc
     assert found.certificate.kind == "global"
     graded = ldr.solve("pca", X * np.logspace(0, 6, 200), 2)
     assert not any("block Krylov" in note for note in graded.notes)
+
+
+def test_a_basis_that_the_matrix_maps_into_itself_is_the_end():
+    A = np.diag(SPECTRA["low rank"])
+    found = block_krylov(A, 3, tolerance=0.0, most_products=10_000)
+    assert found.converged and found.products < 200
+    np.testing.assert_allclose(found.values, [8.0, 7.0, 6.0], rtol=1e-13)
