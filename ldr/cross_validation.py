@@ -225,8 +225,6 @@ def _likelihood(new: Part, old: Part | None) -> HeldOut:
 def _products(new: Part, _: Part | None = None, *, mean: bool = False) -> HeldOut:
     """Score by products of the views' standardised scores: sums or means over components."""
     seen = [one for one in new.result.directions.variations if one is not None]
-    if len(seen) < len(new.Y):
-        raise ArgumentError("result has no variances of its training samples: pass X as an array")
     Z = [
         Y / np.sqrt(np.where(one.variances > 0, one.variances, np.inf))
         for Y, one in zip(new.Y, seen, strict=True)
@@ -512,8 +510,7 @@ def _steps(part: Part) -> tuple[Array, Array, Array]:
 
 def _hidden_entries(new: Part, old: Part) -> HeldOut:
     """Score the imputation of a tenth of the entries, hidden at random, in standardised columns."""
-    if new.result.model is None or new.result.features is not None:
-        raise ArgumentError("the model does not impute missing values")
+    assert new.result.model is not None  # all methods that take missing values have one
     rows = new.rows
     mean, unit = np.nanmean(old.rows, axis=0), np.nanstd(old.rows, axis=0)
     hidden = ~np.isnan(rows) & (np.random.default_rng(0).random(rows.shape) < 0.1)

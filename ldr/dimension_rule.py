@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import numpy.typing as npt
 
-from ldr.inputs import as_generator, check_asked, check_r, is_open
+from ldr.inputs import as_generator
 from ldr.objectives.data.data import Data
 from ldr.objectives.data.memory import check_squares
 from ldr.objectives.data.opening import as_samples
@@ -33,11 +33,8 @@ def by_rule(
 ) -> tuple[int, tuple[str, ...]]:
     """Return the number of dimensions by a rule, and a message that names the rule.
 
-    - raises ArgumentError: r is no valid number of dimensions, or the objective has no such rule.
+    - raises ArgumentError: the objective has no such rule, or its rows are read once.
     """
-    check_asked("r", r)
-    if not is_open(r):
-        return check_r(r, objective, data), ()
     if not all(view.repeatable for view in data.views):
         raise ArgumentError(
             f"r = {r!r} needs rows that can be read more than once, got an iterator: expected a "

@@ -379,13 +379,8 @@ def as_solver(solver: object) -> str | Solver:
     return named_solver(solver)
 
 
-def trials_of(X: Rows, y: PerRow) -> np.ndarray | None:
-    """Return the trial of each sample of X, of its first view, or of a list of arrays.
-
-    The arrays of a list are trials if y has one entry per array; otherwise they are only chunks.
-    """
-    if isinstance(X, list) and y is not None and len(as_array(y)) == len(X):
-        return np.repeat(np.arange(len(X)), list(map(len, X)))
+def trials_of(X: Rows) -> np.ndarray | None:
+    """Return the trial of each sample of X, or of its first view."""
     return of_array(X[0] if isinstance(X, tuple) else X)[1]
 
 

@@ -318,7 +318,6 @@ class Multistart:
             self._in_threads(points)
         if not self._ends:
             check()
-            raise KeyboardInterrupt
         through = {name: self._twins.get(name, name) for name in points}
         return {name: self._ends[own] for name, own in through.items() if own in self._ends}
 

@@ -308,8 +308,8 @@ def _scored(
 ) -> Path:
     """Make a path with the scores of its folds; folds in which no solve succeeded are left out."""
     ran, notes = [fold for fold in found if fold], list(notes)
-    if len(ran) < 2:
-        raise ArgumentError(f"fewer than two folds could run: {'; '.join(notes)}")
+    if len(ran) < 2 or not set.intersection(*map(set, ran)):
+        raise ArgumentError(f"fewer than two folds could run at the same r: {'; '.join(notes)}")
     kind = next(iter(ran[0].values())).kind
     for fold in ran:
         trivial = next(iter(fold.values())).trivial
@@ -320,8 +320,6 @@ def _scored(
     if 0 in order and 0 not in of_all:
         order = order[1:]
         notes.append(f"r = 0 is left out: it has no score by {kind}")
-    if not of_all:
-        raise ArgumentError(f"no dimension could run in all folds: {'; '.join(notes)}")
     nan = math.nan
     scores = [[fold[r].score if r in fold else nan for fold in ran] for r in order]
     pooled = np.array([of_all[r].score if r in of_all else nan for r in order])

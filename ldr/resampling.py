@@ -154,7 +154,7 @@ class Sampled:
         data.check_y()
         if marks is not None and marks.trials is not None:
             return cls(objective, data, marks.codes)
-        given = trials_of(X, y) if groups is None else as_array(brought(groups), "groups")
+        given = trials_of(X) if groups is None else as_array(brought(groups), "groups")
         if given is not None and sample_weight is not None and len(given) != n:
             counted = as_array(brought(sample_weight)) > 0  # weight 0 omits a sample
             given = given[counted] if len(counted) == len(given) else given

@@ -43,12 +43,11 @@ def _orthomax(L: Array, weight: float) -> Array:
     scaled = L / (float(np.abs(L).max()) or 1.0)
     T = np.eye(L.shape[1])
     for _ in range(_STEPS):
-        A = scaled @ T
+        A, old = scaled @ T, T
         U, _, Vt = np.linalg.svd(scaled.T @ (A**3 - weight * A * np.mean(A**2, axis=0)))
-        new = U @ Vt
-        if float(np.abs(new - T).max()) <= 1e-12:  # T changes by rounding errors only
-            return new
-        T = new
+        T = U @ Vt
+        if float(np.abs(T - old).max()) <= 1e-12:  # T changes by rounding errors only
+            break
     return T
 
 

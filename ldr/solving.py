@@ -22,8 +22,10 @@ from ldr.inputs import (
     as_seconds,
     as_solver,
     as_stopping,
+    check_asked,
     check_observers,
     check_r,
+    is_open,
     opened,
 )
 from ldr.multistart import Multistart, Starts, best_of, closed_form_run, solver_for
@@ -345,12 +347,13 @@ def solve(
         began = time.perf_counter()
         deadline.task = "the statistics of the data were computed"
         notes: tuple[str, ...] = ()
-        if type(r) is int or isinstance(r, np.integer):
-            r = check_r(r, objective, data)
-        else:
+        if is_open(r):
             from ldr.dimension_rule import by_rule
 
             r, notes = by_rule(r, objective, data, solve)
+        else:
+            check_asked("r", r)
+            r = check_r(r, objective, data)
         if r == 0:
             result = _without_factors(objective, data, began)
             return units.undone(result) if units else result

@@ -478,7 +478,3 @@ def _ended_by_signals(told: list[int]) -> Iterator[None]:
     finally:
         for each in usual:
             signal.signal(each, signal.SIG_DFL)
-
-
-if __name__ == "__main__":
-    main()

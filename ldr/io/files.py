@@ -13,7 +13,7 @@ import platform
 import re
 import shutil
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field, replace
 from io import BytesIO
 from itertools import chain
@@ -79,15 +79,13 @@ _PREFIX = f".ldr-{platform.node()}-"
 
 def _remove_leftovers(folder: Path) -> None:
     """Remove partial files of processes on this computer that were killed while writing."""
-    if os.name != "posix" or not folder.is_dir():
-        return
-    for old in folder.glob(f"{glob.escape(_PREFIX)}*"):
-        try:
-            os.kill(int(old.name.removeprefix(_PREFIX).partition("-")[0]), 0)
-        except ProcessLookupError:
-            old.unlink(missing_ok=True)
-        except (ValueError, OSError):  # the file belongs to another program or to another user
-            continue
+    pattern = f"{glob.escape(_PREFIX)}*"
+    for old in folder.glob(pattern) if os.name == "posix" else ():
+        with suppress(ValueError, OSError):  # a file of another program or of another user
+            try:
+                os.kill(int(old.name.removeprefix(_PREFIX).partition("-")[0]), 0)
+            except ProcessLookupError:
+                old.unlink(missing_ok=True)
 
 
 def write_figure(path: str | Path, figure: Figure, **style: Argument) -> None:

@@ -129,7 +129,8 @@ class Writer:
             array = np.array(array.tolist())
         if array.dtype.kind not in "biufcSUmM":
             raise ArgumentError(
-                f"the result of {self.objective!r} cannot be saved: it has labels of several types"
+                f"the result of {self.objective!r} cannot be saved: "
+                "it has labels that are neither numbers nor text"
             )
         name = f"array{len(self.arrays)}"
         self.arrays[name] = array

@@ -29,11 +29,10 @@ Array = npt.NDArray[np.float64]
 
 @cache
 def _enable_x64() -> Callable[[bool], AbstractContextManager[object]]:
-    try:
-        from jax import enable_x64 as context
-    except ImportError:  # versions of jax before 0.8 name the context differently
-        from jax.experimental import enable_x64 as context
-    return context
+    import jax
+
+    # Versions of jax before 0.8 have another name.
+    return jax.enable_x64 if hasattr(jax, "enable_x64") else jax.experimental.enable_x64
 
 
 def float64() -> AbstractContextManager[object]:

@@ -206,11 +206,9 @@ def load_npy(path: Path, name: str) -> Cells:
             return np.lib.format.open_memmap(path, mode="r")
     except (FileNotFoundError, PermissionError):
         raise
-    except OSError as error:
-        if error.errno == errno.ENOMEM:
-            raise MemoryError(str(error)) from None
-        raise DataError(f"{name}: {path.name} cannot be read as .npy: {error}") from None
     except Exception as error:  # a damaged header may raise any exception
+        if isinstance(error, OSError) and error.errno == errno.ENOMEM:
+            raise MemoryError(str(error)) from None
         raise DataError(f"{name}: {path.name} cannot be read as .npy: {error}") from None
 
 
