@@ -116,6 +116,11 @@ def test_trials_are_left_out_as_wholes():
     assert distance(found.without[3].T, kept.T) < 1e-6
 
 
+def test_stretches_of_a_series_are_left_out():
+    found = ldr.bootstrap("sfa", methods.X, 1, block=7, draws=2, bca=True, random_state=0)
+    assert len(found.without) == len(methods.X) // 7
+
+
 def test_bad_draws():
     with pytest.raises(ArgumentError, match="draws must be a whole number"):
         ldr.bootstrap("pca", X, 2, draws=0)

@@ -150,6 +150,11 @@ def test_rounding_in_f_is_seen_for_what_it_is():
     assert ldr.check(offset, X, R).passed
 
 
+def test_a_gradient_that_is_no_number_fails():
+    check = ldr.check(by_hand(gradient=lambda M, X: spread_gradient(M, X) * np.nan), X=X)
+    assert not check.passed and np.isnan(check.gradient_slope)
+
+
 def test_no_finite_value_is_an_error():
     with pytest.raises(ObjectiveError, match="returned nan"):
         ldr.check(ldr.objective(lambda M, X: jnp.sum(M) * jnp.nan), X, R)

@@ -316,6 +316,7 @@ def test_table_page_and_picture(wine, tmp_path):
         ((["orthogonal-lda", "orthogonal-lda"], X, labels), r"LDA\(.* twice"),
         ((["ldaa"], X, labels), "unknown objective 'ldaa'"),
         ((["orthogonal-lda"], None, labels), "X is None"),
+        ((["csp"], [X, X], [0, 1]), "X is a list of 2 arrays, whose order of axes is unknown"),
         (
             (["orthogonal-cca", "orthogonal-lda"], (X, X), labels),
             "'orthogonal-cca' and 'orthogonal-lda', which take other data",
@@ -324,7 +325,7 @@ def test_table_page_and_picture(wine, tmp_path):
     ],
 )
 def test_bad_arguments(arguments, message):
-    with pytest.raises(ArgumentError, match=message):
+    with pytest.raises((ArgumentError, DataError), match=message):
         ldr.compare(*arguments)
 
 
@@ -333,3 +334,10 @@ def test_bad_data_name_the_method():
         ldr.compare(["pca"], X, labels, folds=90)
     with pytest.raises((ArgumentError, DataError), match="needs labels"):
         ldr.compare(["orthogonal-lda"], X)
+
+
+def test_too_few_trials_for_their_classes():
+    with pytest.raises(ArgumentError, match=r"2 trials are too few to learn 2 classes from"):
+        ldr.compare(
+            ["csp"], X[:20, :5], np.repeat([0, 1], 10), 1, folds=2, groups=np.arange(20) // 5
+        )

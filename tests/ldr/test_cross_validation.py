@@ -18,7 +18,7 @@ from sklearn.model_selection import (
 )
 
 import ldr
-from ldr.errors import ArgumentError, DataError
+from ldr.errors import ArgumentError, ConvergenceWarning, DataError
 from ldr.estimators import ESTIMATORS
 from ldr.objectives import REGISTRY
 from tests import real_data
@@ -327,6 +327,9 @@ def test_a_fold_that_cannot_run_is_said():
     assert path.scores.shape == (1, 2) and "fold 3 could not run at r = 1" in path.notes[0]
     small = ldr.path("ppca", X[:8, :6], [1, 5], folds=2, random_state=0)
     assert small.best == 1
+    parts[0] = (np.arange(60, 130), np.arange(60))
+    with pytest.raises(ArgumentError, match=r"fewer than two folds could run .*fold 3 could not"):
+        ldr.path("lda", X[rows], [1], y=y[rows], folds=Three())
 
 
 def test_best_at_the_edge_is_said():
@@ -336,6 +339,11 @@ def test_best_at_the_edge_is_said():
     assert "the largest tried: larger may be better" in repr(found)
     whole = ldr.path("pls-regression", X, [5, 10], y=y, folds=5, random_state=0, rule="best")
     assert whole.best == 10 and "may be better" not in repr(whole)  # there are no more columns
+    rng = np.random.default_rng(0)  # of noise more components predict less
+    noise = ldr.path(
+        "pls-regression", X[:60], [2, 6], y=rng.normal(size=60), folds=3, random_state=rng
+    )
+    assert noise.best == 2 and "the smallest tried: smaller may be better" in repr(noise)
     also = ldr.dimension(
         "pls-regression", X, y, method="folds", most=2, rule="best", random_state=0
     )
@@ -475,3 +483,21 @@ def test_samples_with_other_columns_are_refused(name):
     X = np.random.default_rng(0).standard_normal((30, 5))
     with pytest.raises(ArgumentError, match=r"X has 3 .*expected 5"):
         ldr.score(ldr.solve(name, X, 2), X[:, :3])
+
+
+def test_solutions_of_folds_that_did_not_converge_are_counted():
+    X = real_data.wine()[0]
+    with pytest.warns(ConvergenceWarning):
+        path = ldr.path("robust-pca", X, [2], folds=2, max_iterations=1, random_state=0)
+    assert path.notes == ("2 of 2 solutions of the folds did not converge",)
+
+
+def test_trials_are_classified_by_their_time_courses():
+    """Classes with time courses of opposite sign have the same power, and are told apart."""
+    rng = np.random.default_rng(0)
+    labels = np.arange(24) % 2
+    course = np.sin(np.arange(15) / 3)
+    X = rng.standard_normal((24, 4, 15))
+    X[:, 0] += 4 * np.where(labels == 0, 1, -1)[:, None] * course
+    path = ldr.path("xdawn", ldr.trials(X), [1], y=labels, folds=3, random_state=0)
+    assert path.accuracy[0] == 1.0

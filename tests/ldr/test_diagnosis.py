@@ -145,6 +145,8 @@ def test_the_limit_of_q_with_a_negative_power_and_with_none():
     assert h < -0.5 and q_limit(values, 0.95) > values.sum()
     level = np.mean(stats.chi2(1).rvs((4000, 401), random_state=0) @ values < q_limit(values, 0.95))
     assert 0.93 < level < 0.985  # with |h| in the place of h none is below
+    # The normal approximation of (Q / mean)^h gives no finite limit for many small values.
+    assert q_limit(np.r_[1.0, np.full(3000, 1e-3)], 0.99) == math.inf
     flat = [np.array([1.0, s, s]) for s in (0.2, 0.2 + 1e-9)]
     assert q_limit(flat[0], 0.95) == pytest.approx(q_limit(flat[1], 0.95), rel=1e-6)
 
@@ -167,6 +169,9 @@ def test_limits_where_nothing_is_left_and_refusals():
     result = ldr.solve("pca", X, 3)
     with pytest.raises(ArgumentError, match="level must be"):
         ldr.diagnose(result, X, level=95)
+    assert ldr.diagnose(result, X).rmse is None
+    with pytest.raises(DataError, match=r"y has shape \(442, 2\), expected \(442,\)"):
+        ldr.diagnose(ldr.solve("pls-regression", X, 2, y=y), X, np.column_stack([y, y]))
     with pytest.raises(ArgumentError, match="predicts nothing"):
         ldr.diagnose(result, X, y)
     with pytest.raises(DataError, match="5 or more"):
@@ -183,6 +188,10 @@ def test_the_picture():
     figure = ldr.diagnose(result, X, y).plot()
     assert [ax.get_xlabel() for ax in figure.axes] == ["Hotelling's T2", "measured"]
     assert len(ldr.diagnose(result, X).plot().axes) == 1
+    far = X.copy()
+    far[0] *= 1e4
+    panel = ldr.diagnose(result, X, new=far).plot().axes[0]
+    assert panel.get_xscale() == panel.get_yscale() == "log"
 
 
 def robust_rows(n, rng):

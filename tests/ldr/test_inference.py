@@ -496,6 +496,8 @@ def test_rules_that_a_method_does_not_have():
         X, y = (PAIR, None) if name == "pls" else (WINE, CLASSES)
         with pytest.raises(ArgumentError, match="method="):
             ldr.dimension(name, X, y, method=rule, permutations=3)
+    with pytest.raises(ArgumentError, match=r"rule= goes with method='folds', got .*'parallel'"):
+        ldr.dimension("pca", WINE, method="parallel", rule="best")
 
 
 @pytest.mark.filterwarnings("error::RuntimeWarning")

@@ -12,6 +12,7 @@ from dataclasses import replace
 from functools import cached_property, partial
 from itertools import count
 from pathlib import Path
+from unittest.mock import Mock
 
 import numpy as np
 import pytest
@@ -226,6 +227,18 @@ def test_what_an_objective_is_does_not_depend_on_the_time(monkeypatch):
     assert set(baselines) <= {None, free.baseline}
 
 
+def test_a_limit_during_the_starts_leaves_the_baseline(monkeypatch):
+    monkeypatch.setattr(SoftNeighbours, "starts", Mock(side_effect=TimeLimitError("late")))
+    assert ldr.solve("nca", X[:40, :3], 1, y=Y[:40]).converged
+    options = {"y": Y[:40], "start": np.eye(3)[:, :1], "starts": 2}
+    with pytest.warns(ConvergenceWarning, match="time limit was reached"):
+        result = ldr.solve("nca", X[:40, :3], 1, **options)
+    assert result.status is Status.TIME_LIMIT and result.value == result.baseline
+    monkeypatch.setattr(SoftNeighbours, "baseline", lambda problem: None)
+    with pytest.raises(TimeLimitError):
+        ldr.solve("nca", X[:40, :3], 1, **options)
+
+
 @pytest.mark.parametrize("limit", [1e-6, 1e-300, 0.0, -1.0, np.nan])
 def test_a_limit_in_which_nothing_is_solved_is_refused(limit):
     with pytest.raises(ArgumentError, match=r"time_limit must be a .*number > .*got"):
@@ -402,6 +415,12 @@ LOOPS = {
         10,
         lambda: ldr.path("pca", X, [1, 2], folds=5, random_state=0).scores.shape[1],
         3,
+    ),
+    "first fold": (
+        paths,
+        6,
+        lambda: 1 + (ldr.path("pca", X, [1, 2], folds=5, random_state=0).scores is not None),
+        1,
     ),
     "penalties": (
         regularisation,

@@ -2,8 +2,10 @@
 
 import json
 import os
+import re
 import warnings
 import zipfile
+from datetime import date
 from functools import cache
 
 import numpy as np
@@ -136,6 +138,9 @@ def test_what_does_not_fit_is_refused(tmp_path):
         ldr.load(path).transform(pandas.DataFrame(X).rename(columns="other{}".format))
     with pytest.raises(ArgumentError, match="X has 12 columns, expected 13"):
         ldr.load(path).transform(X[:, 1:])
+    dated = ldr.solve("lda", X, 1, y=np.array([date(2000, 1, 1 + k) for k in labels], dtype=object))
+    with pytest.raises(ArgumentError, match="labels that are neither numbers nor text"):
+        dated.save(path)
     whole = path.read_bytes()
     for content in (b"", b"no archive", *(whole[:end] for end in range(300, len(whole), 150))):
         (tmp_path / "bad.npz").write_bytes(content)
@@ -169,6 +174,17 @@ def test_what_a_later_version_wrote_is_refused(tmp_path, changed, message):
     np.savez(path, ldr_model=np.array(json.dumps(header | changed)), **arrays)
     with pytest.raises(DataError, match=message):
         ldr.load(path)
+
+
+def test_files_of_version_0_9_have_no_shapes(tmp_path):
+    path, result = tmp_path / "model.npz", ldr.solve("pca", X, 2)
+    result.save(path)
+    with np.load(path) as archive:
+        arrays = dict(archive)
+    header = re.sub(r', "shape": [^}]*}', "}", str(arrays.pop("ldr_model")))
+    header = header.replace('"format": 2', '"format": 1')
+    np.savez(path, ldr_model=np.array(header), **arrays)
+    np.testing.assert_array_equal(ldr.load(path).P, result.P)
 
 
 def test_nothing_in_a_file_is_executed(tmp_path):

@@ -104,6 +104,11 @@ def test_bad_arguments_of_path(arguments, message):
         ldr.path("orthogonal-lda", X, y=labels, **arguments)
 
 
+def test_a_path_without_folds_has_no_scores():
+    path = ldr.path("pca", X, [1, 2])
+    assert path.scores is None and path.errors is None
+
+
 def test_distances_have_no_folds():
     with pytest.raises(ArgumentError, match="takes distances: it has no folds"):
         ldr.path("mds-distances", methods.DISTANCES, [1, 2], folds=3)

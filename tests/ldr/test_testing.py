@@ -8,6 +8,7 @@ import pytest
 
 import ldr.testing
 from ldr.objectives import PCA, OrthogonalLDA, RobustPCA
+from ldr.objectives.families.stacked import StackedData
 from ldr.objectives.families.trace_ratio import TraceRatio
 from ldr.testing import Case, preconditioner_is_symmetric_and_positive
 from tests.objectives.methods import LABELS, X
@@ -75,6 +76,13 @@ class NoMatrices(RobustPCA, stacks=True):
 
 
 @dataclass(frozen=True)
+class NoStacks(PCA):
+    def matrices(self, data):
+        assert not isinstance(data, StackedData), "not for stacks"
+        return super().matrices(data)
+
+
+@dataclass(frozen=True)
 class PredictsNothing(PCA, predicts="classes"):
     """Its problem has no classes."""
 
@@ -86,6 +94,7 @@ class PredictsNothing(PCA, predicts="classes"):
         (OtherMatricesAlone(), "of `matrices`"),
         (OtherProblem(), "of `matrices`"),
         (NoMatrices(), "expected a method `matrices`"),
+        (NoStacks(), "not for stacks"),
         (PredictsNothing(), "predicts = 'classes', expected a result that predicts"),
     ],
     ids=lambda each: type(each).__name__,

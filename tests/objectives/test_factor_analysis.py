@@ -87,6 +87,8 @@ def test_elimination_leaves_no_gradient_in_the_loadings_and_the_profiles_in_the_
     problem = bound("fa", X, 3)
     t = np.log(np.random.default_rng(0).uniform(0.1, 0.9, (13, 1)))
     profile = problem.profile().at(t)
+    with np.errstate(over="ignore"):
+        assert problem.profile().at(np.full_like(t, 800.0)).value == np.inf  # e^800 overflows
     whole = problem.at(problem.complete(profile).M)
     assert whole.value == pytest.approx(profile.value, rel=1e-13)
     in_M, in_t = problem.manifold.split(whole.gradient)

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import ldr
-from ldr.errors import ConvergenceWarning, DataError, TimeLimitError
+from ldr.errors import ConvergenceWarning, DataError, SingularError, TimeLimitError
 from ldr.inputs import as_data
 from ldr.objectives import GKDR, HSIC, SDR, named
 from ldr.objectives.families.gram import Landmarks
@@ -355,3 +355,9 @@ def test_derivatives_of_weighted_rows():
     assert one.value == pytest.approx(other.value, rel=1e-11)
     np.testing.assert_allclose(one.gradient, other.gradient, rtol=1e-9, atol=1e-10)
     np.testing.assert_allclose(one.hessian_vector(V), other.hessian_vector(V), rtol=1e-8, atol=1e-9)
+
+
+def test_a_singular_gram_matrix_asks_for_more_regularisation():
+    X = np.repeat(np.random.default_rng(0).standard_normal((30, 4)), 2, axis=0)
+    with pytest.raises(SingularError, match=r"Gram matrix of X is singular .* epsilon= a larger"):
+        ldr.solve("gkdr", X, 1, y=X[:, 0], epsilon=1e-100)

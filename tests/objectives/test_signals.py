@@ -311,6 +311,8 @@ def test_what_csp_and_spoc_refuse():
         ldr.solve("csp", X, 2, y=np.zeros(60))
     with pytest.raises(DataError, match="constant over all rows or trials"):
         ldr.solve("spoc", X, 2, y=np.ones(60))
+    with pytest.raises(DataError, match="y is the same in all trials"):
+        ldr.solve("spoc", X.rows, 2, y=np.resize([1.0, -1.0], len(X.rows)), groups=X.ids)
     with pytest.raises(DataError, match="y has 2 columns"):
         ldr.solve("spoc", X, 2, y=np.ones((60, 2)))
     result = ldr.solve("csp", X, 2, y=y)

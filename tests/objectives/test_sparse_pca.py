@@ -319,3 +319,12 @@ def test_the_error_is_that_of_all_columns_where_loadings_leave_the_span_of_the_r
     left = rows - rows @ result.M @ result.M.T
     error = np.sum(left**2) + np.abs(result.M).sum()
     assert result.value == pytest.approx(error, abs=1e-12 * np.sum(rows**2))
+
+
+def test_a_zero_that_is_about_to_change_is_no_local_optimum():
+    """At e_1 the slope of n m'Cm in the second entry equals the penalty."""
+    C = np.array([[3.0, 0.5], [0.5, 1.0]])
+    X = np.array([[1, 1], [1, -1], [-1, 1], [-1, -1]]) @ np.linalg.cholesky(C).T
+    result = ldr.solve("sparse-pca", X, 1, penalty=4.0, start=np.eye(2)[:, :1])
+    assert result.certificate.kind == "none"
+    assert "a zero of M is about to change" in result.certificate.message

@@ -347,3 +347,10 @@ def test_fewer_rows_than_columns_in_any_container():
     )
     M = one.baseline()
     assert other.value(other.lower(one.lift(M))) == pytest.approx(one.value(M), rel=1e-9)
+
+
+def test_where_there_is_nowhere_to_go():
+    problem = bound("wda", X[:, :3], 3, y=Y)
+    M = problem.random_point(np.random.default_rng(0))
+    assert problem.preconditioner(M) is None  # of a square M the value is constant
+    assert not problem.at(M).hessian_vector(np.zeros_like(M)).any()

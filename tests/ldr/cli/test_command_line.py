@@ -11,6 +11,7 @@ from unittest.mock import Mock
 import numpy as np
 import pandas as pd
 import pytest
+from sklearn.model_selection import LeaveOneOut
 
 import ldr
 from ldr.cli.app import main, methods
@@ -241,6 +242,13 @@ def test_dimensions_of_a_path(dimensions, call, folder):
     assert done.returncode == 0 and json.loads(done.stdout)["dimensions"] == [1, 2, 3]
 
 
+def test_one_sample_is_left_out_at_a_time(call, tmp_path):
+    np.save(tmp_path / "X.npy", X[:9])
+    done = call("path", "pca", "X.npy", "-r", "1", "--folds", "loo", "--json", folder=tmp_path)
+    expected = ldr.path("pca", X[:9], [1], folds=LeaveOneOut()).scores
+    np.testing.assert_allclose(json.loads(done.stdout)["scores"], expected)
+
+
 def test_what_is_left_out_of_a_table_is_told(call, tmp_path):
     WINES.assign(species=SPECIES).to_csv(tmp_path / "wine.csv")
     done = call(
@@ -343,6 +351,8 @@ MISTAKES = [
     ),
     ("path pca means.npy -r 1to3", "ldr: Invalid value for '-r' / '--r': '1to3', expected A-B"),
     ("path pca means.npy -r 9-11", "ldr: r = 11 is out of range"),
+    ("path pca means.npy -r 1 --report Y.html", "ldr: ldr path writes no report"),
+    ("path pca means.npy -r 1 --folds all", "ldr: Invalid value for '--folds': 'all', expected a"),
     ("check mine.py", "ldr: mine.py has several objectives, variance, fourth_moment"),
     ("solve mine.py:variance means.npy --param a=1", "ldr: --param is for methods by name"),
     ("check yours.py", "ldr: yours.py: no such file"),

@@ -633,3 +633,10 @@ def test_parameters_of_an_objective_go_into_it():
         ldr.LeastSquares(1).fit(X, np.where(labels == 2, None, names))
     with pytest.raises(DataError, match="labels of text, which need all rows at once"):
         ldr.PLSRegression(1).partial_fit(X, names)
+
+
+def test_arguments_that_no_estimator_takes():
+    with pytest.raises(TypeError, match="PCA: too many positional arguments"):
+        ldr.PCA(2, *range(5))
+    with pytest.raises(ArgumentError, match=r"PCA.fit takes no background=: only the .* opca"):
+        ldr.PCA(2).fit(X, background=X)

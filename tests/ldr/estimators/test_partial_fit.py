@@ -1,8 +1,10 @@
 """Blocks of rows added one at a time: the projection of all of them."""
 
 import pickle
+from functools import partial
 from inspect import signature
 from itertools import pairwise
+from operator import add
 
 import numpy as np
 import pandas as pd
@@ -10,10 +12,12 @@ import pytest
 from sklearn.base import clone
 
 import ldr
-from ldr.errors import DataError, SingularError
+from ldr.errors import ArgumentError, DataError, SingularError
 from ldr.estimators import ESTIMATORS, Reducer
 from ldr.objectives import REGISTRY
 from ldr.objectives.data.data import as_tuple
+from ldr.objectives.data.opening import as_samples
+from ldr.objectives.data.stored import AccumulatedSamples
 from tests.objectives import methods
 
 N = methods.N
@@ -183,3 +187,18 @@ def test_background_has_its_own_blocks():
     parts.partial_fit(X[50:], background=noise[8:])
     whole = Reducer("opca").fit(X, background=noise)
     assert parts.result_.value == pytest.approx(whole.result_.value, rel=1e-10)
+
+
+def test_sums_that_depend_on_the_rows_seen_are_refused():
+    first = AccumulatedSamples.of(as_samples(methods.X[:30]), {})
+    first.reduce(partial(_sums_about, 1.0), add)
+    second = AccumulatedSamples.of(as_samples(methods.X[30:]), first.totals)
+    np.testing.assert_allclose(
+        second.reduce(partial(_sums_about, 1.0), add), (methods.X - 1.0).sum(axis=0)
+    )
+    with pytest.raises(ArgumentError, match="needs all rows at once"):
+        second.reduce(partial(_sums_about, 2.0), add)
+
+
+def _sums_about(centre, rows):
+    return (rows.dense() - centre).sum(axis=0)

@@ -26,6 +26,7 @@ def test_pca_is_a_model_of_the_rows(r, rows):
     theirs, ours = PCA(r).fit(rows), ldr.PCA(r).fit(rows)
     assert ours.n_components_ == theirs.n_components_ == r
     assert ours.noise_variance_ == pytest.approx(theirs.noise_variance_, rel=1e-9)
+    assert ours.n_samples_ == theirs.n_samples_
     np.testing.assert_allclose(ours.get_covariance(), theirs.get_covariance(), atol=1e-10)
     np.testing.assert_allclose(ours.get_precision(), theirs.get_precision(), rtol=1e-7, atol=1e-7)
     np.testing.assert_allclose(ours.score_samples(X), theirs.score_samples(X), rtol=1e-8)

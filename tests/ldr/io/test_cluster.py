@@ -94,6 +94,9 @@ def test_files_that_cannot_be_read_in_chunks(tmp_path):
     (tmp_path / "X.parquet").write_text("no parquet")
     with pytest.raises(DataError, match=r"X\.parquet cannot be read as \.parquet"):
         cluster.read_in_chunks(tmp_path / "X.parquet")
+    np.save(tmp_path / "X.npy", X[0])
+    with pytest.raises(DataError, match=r"^X\.npy: X\.npy holds an array of shape \(4,\)"):
+        cluster.read_in_chunks(tmp_path / "X.npy")
     (tmp_path / "X.csv").write_text("")
     with pytest.raises(DataError, match=r"X\.csv"):
         cluster.read_in_chunks(tmp_path / "X.csv")

@@ -60,6 +60,12 @@ def test_sparse_matrices_stay_sparse(tmp_path):
         np.testing.assert_array_equal(samples.array.toarray(), matrix.toarray()[:, [2, 5]])
 
 
+@pytest.mark.parametrize("of", [np.asarray, scipy.sparse.csc_array])
+def test_a_column_of_a_matrix_by_its_number(of, tmp_path):
+    scipy.io.savemat(tmp_path / "X.mat", {"X": of(X)})
+    np.testing.assert_array_equal(read(tmp_path / "X.mat").column("3"), X[:, 3])
+
+
 def test_one_of_several_arrays(tmp_path):
     path = tmp_path / "both.npz"
     np.savez(path, left=X[:, :5], right=X[:, 5:])

@@ -115,6 +115,8 @@ def test_python_refuses_the_same(folder, result):
     for data in (folder / "X.csv", [X, str(folder / "X.csv")], as_samples([str(folder / "X.csv")])):
         with pytest.raises(ArgumentError, match="which is read as X"):
             result.write_report(folder / "link.csv", data)
+    with pytest.raises(ArgumentError, match="which is read as X"):
+        result.write_report(folder / "X.npy", np.load(folder / "X.npy", mmap_mode="r"))
     with pytest.raises(ArgumentError, match="is no path: it has a NUL character"):
         write(folder / "a\0b.csv", result, X[:, :2])
     assert contents(folder) == before
@@ -246,11 +248,12 @@ def test_too_little_memory_is_called_so(folder, call, monkeypatch):
 def test_what_a_killed_write_left_is_removed_by_the_next(tmp_path):
     ours, others = tmp_path / f"{files._PREFIX}999999999-ab.csv", tmp_path / ".ldr-else-1-ab.csv"
     running = tmp_path / f"{files._PREFIX}{os.getpid()}-ab.csv"
-    for path in (ours, others, running):
+    unnumbered = tmp_path / f"{files._PREFIX}none-ab.csv"
+    for path in (ours, others, running, unnumbered):
         path.write_text("half")
     with replaced(tmp_path / "Y.csv") as path:
         path.write_text("whole")
-    assert sorted(tmp_path.iterdir()) == sorted([others, running, tmp_path / "Y.csv"])
+    assert sorted(tmp_path.iterdir()) == sorted([others, running, unnumbered, tmp_path / "Y.csv"])
 
 
 def test_texts_that_a_spreadsheet_would_run_are_said(tmp_path):

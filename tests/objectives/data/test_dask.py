@@ -257,6 +257,7 @@ def sparse_chunks():
         (dd.from_pandas(pd.DataFrame({"a": [1, 2], "b": ["x", "y"]})), "column 'b' of type"),
         (dd.from_pandas(pd.DataFrame(index=range(9))), "X has no columns"),
         (dd.from_pandas(pd.Series([1, 2])), "X is a Series; a Dask array or DataFrame"),
+        ([da.ones((40, 5))], r"X\[0\] is a Dask array: stack such arrays first"),
     ],
 )
 def test_what_is_no_matrix_of_numbers_is_refused(X, message):

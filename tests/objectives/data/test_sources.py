@@ -1,10 +1,12 @@
 """Rows from files, lists and streams: the same samples and the same results as in memory."""
 
+import errno
 import os
 import sys
 import warnings
 from operator import itemgetter
 from pathlib import Path
+from unittest.mock import Mock
 
 import numpy as np
 import pandas as pd
@@ -17,7 +19,7 @@ import ldr
 from ldr.errors import ArgumentError, DataError, DataWarning, TooLargeError
 from ldr.io import files
 from ldr.io.files import files_of
-from ldr.objectives.data import memory
+from ldr.objectives.data import memory, tables
 from ldr.objectives.data import samples as samples_module
 from ldr.objectives.data.opening import as_samples, open_path, open_table
 from ldr.objectives.data.sample_metadata import as_labels
@@ -739,3 +741,41 @@ def test_files_that_change_between_two_passes_are_noticed(name, tmp_path):
     os.utime(path, ns=(1, 1))
     with pytest.raises(DataError, match=rf"{path.name} has changed since it was opened"):
         moments(samples)
+
+
+def test_text_after_the_first_block_is_named_by_its_row(tmp_path, monkeypatch):
+    monkeypatch.setattr(tables, "_BLOCK_BYTES", 64)
+    (tmp_path / "X.csv").write_text("\n".join(["a,b", *["1,2"] * 100, "1,x"]))
+    with pytest.raises(DataError, match=r"Row #102: 'x' is no number"):
+        moments(as_samples(tmp_path / "X.csv"))
+
+
+def test_files_that_are_removed_once_they_are_open(tmp_path):
+    path = Path(SOURCES["csv"](tmp_path))
+    samples = as_samples(path)
+    path.unlink()
+    with pytest.raises(FileNotFoundError):
+        samples.read(slice(0, N))
+
+
+def test_too_little_address_space_for_a_file_is_no_damage(tmp_path, monkeypatch):
+    path, full = SOURCES["npy"](tmp_path), OSError(errno.ENOMEM, "Cannot allocate memory")
+    monkeypatch.setattr(np.lib.format, "open_memmap", Mock(side_effect=full))
+    with pytest.raises(MemoryError, match="Cannot allocate memory"):
+        as_samples(path)
+
+
+def test_a_column_of_a_table_without_rows(tmp_path):
+    pd.DataFrame({"a": pd.Series(dtype=float), "k": pd.Series(dtype=str)}).to_parquet(
+        tmp_path / "X.parquet"
+    )
+    assert files.read(tmp_path / "X.parquet").column("k").shape == (0,)
+
+
+def test_views_by_name_without_headers(tmp_path):
+    pair = {"a": FRAME.iloc[:, :2], "b": FRAME.iloc[:, 2:4]}
+    for name, frame in pair.items():
+        frame.to_csv(tmp_path / f"{name}.csv", index=False, header=False)
+    paths = {name: tmp_path / f"{name}.csv" for name in pair}
+    found = ldr.solve("cca", paths, 1, header=False).value
+    assert found == pytest.approx(ldr.solve("cca", pair, 1).value, rel=1e-12)

@@ -105,6 +105,13 @@ def test_a_saturated_nca_is_no_saddle():
     assert found.kind == "none" and found.message.startswith("saturated")
 
 
+def test_distances_that_rounding_errors_of_the_map_decide_prove_nothing():
+    A, y = real_data.wine()
+    start = 1e9 * np.random.default_rng(0).standard_normal((13, 2))
+    found = ldr.solve("nca", A / A.std(axis=0), 2, y=y, start=start).certificate
+    assert found.kind == "none" and "are rounded by too much to compare them" in found.message
+
+
 def test_an_nca_that_is_not_saturated_is_a_local_optimum():
     """Classes that overlap in the one column there is: scale 0 and infinity are both worse."""
     rng = np.random.default_rng(0)
