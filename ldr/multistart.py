@@ -16,7 +16,7 @@ import numpy.typing as npt
 
 from ldr import solvers
 from ldr.objectives.data.data import Data
-from ldr.objectives.problem import BoundObjective, Certificate, LocalOptima, near
+from ldr.objectives.problem import BoundObjective, Certificate, LocalOptima, Provable, near
 from ldr.solvers.checks import LARGEST, SMALLEST
 from ldr.solvers.deadline import check, over, result_of, until_told
 from ldr.solvers.errors import ArgumentError, TimeLimitError
@@ -281,7 +281,7 @@ class Multistart:
         If no count is given, no run begins after a run whose optimum is certified as global.
         """
         self._observers, self._workers, local = observers, workers, self._local
-        if self._count is not None or self._workers > 1 or local is None or not local.provable:
+        if self._count is not None or self._workers > 1 or not isinstance(local, Provable):
             points = self._points()
             return self._runs(points), len(points), None
         points = {self._name: self._first}

@@ -178,8 +178,6 @@ class SoftNeighbours(LabelledPairs):
     - ridge: weight of ||Y||^2, which bounds the scale of M
     """
 
-    provable = True
-
     ridge: float = field(default=0.0, kw_only=True)
 
     @cached_property

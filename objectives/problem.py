@@ -9,7 +9,6 @@ from copy import copy
 from dataclasses import dataclass, field, replace
 from typing import (
     TYPE_CHECKING,
-    ClassVar,
     Protocol,
     Self,
     TypeAlias,
@@ -280,12 +279,8 @@ class BoundObjective(Problem):
 class LocalOptima(BoundObjective):
     """Base of problems with methods for a search from several initialisations.
 
-    - provable: True if a run's final point can be proved optimal, which makes other runs
-      unnecessary
     - leads: True if a start is skipped once `a_step_from` shows that it leads to a known end point
     """
-
-    provable: ClassVar[bool] = False
 
     @property
     def leads(self) -> bool:
@@ -316,9 +311,13 @@ class LocalOptima(BoundObjective):
         """Return True if the first step from M leads to the final point of another run."""
         return False
 
+
+@runtime_checkable
+class Provable(Protocol):
+    """Problem whose runs can end at points proved optimal, which makes other runs unnecessary."""
+
     def proof(self, M: Array) -> Certificate | None:
         """Return a proof that M is optimal, or None; cheaper than a run from another start."""
-        return None
 
 
 @dataclass(frozen=True)

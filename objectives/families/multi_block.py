@@ -173,7 +173,6 @@ class MultiBlock(Blocks, LocalOptima):
     """
 
     exchangeable = True
-    provable = True
 
     C: Array
     widths: tuple[int, ...]
