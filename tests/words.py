@@ -35,21 +35,20 @@ VERBS = re.compile(
 )
 
 
-def docstrings(public: bool = False) -> Iterator[tuple[str, str]]:
-    """Yield the place and the text of every docstring of the library, or of its public ones."""
+def docstrings() -> Iterator[tuple[str, str]]:
+    """Yield the place and the text of every docstring of the library."""
     for name, path in modules().items():
         if name.split(".")[0] == "ldr":
-            yield from _docstrings(ast.parse(path.read_text(encoding="utf-8")), name, public)
+            yield from _docstrings(ast.parse(path.read_text(encoding="utf-8")), name)
 
 
-def _docstrings(node: ast.AST, name: str, public: bool) -> Iterator[tuple[str, str]]:
+def _docstrings(node: ast.AST, name: str) -> Iterator[tuple[str, str]]:
     documented = (ast.Module, ast.ClassDef, ast.FunctionDef)
     if isinstance(node, documented) and (text := ast.get_docstring(node)):
         yield name, text
     for child in ast.iter_child_nodes(node):
         own = getattr(child, "name", "") if isinstance(child, documented) else ""
-        if not (public and (own.startswith("_") or isinstance(node, ast.FunctionDef))):
-            yield from _docstrings(child, f"{name}.{own}" if own else name, public)
+        yield from _docstrings(child, f"{name}.{own}" if own else name)
 
 
 def public_callables() -> dict[str, Callable[..., object]]:
@@ -87,14 +86,17 @@ def sentences() -> dict[str, list[str]]:
     pages = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
     return {
         "documentation": [s for page in pages for s in _prose(page.read_text(encoding="utf-8"))],
-        "docstring": [
-            f"{name.removeprefix('ldr.')}: {sentence}"
-            for name, text in docstrings(public=True)
-            for sentence in _prose(text, text.partition("\n")[0])
-        ],
+        "docstring": list(dict.fromkeys(_of_public_docstrings())),
         "message": [s for text in texts for s in _messages(ast.parse(text))],
         "comment": [s for text in texts for s in _comments(text)],
     }
+
+
+def _of_public_docstrings() -> Iterator[str]:
+    for name, value in public_callables().items():
+        text = inspect.getdoc(value) or ""
+        for sentence in _prose(text, text.partition("\n")[0]):
+            yield f"{name.removeprefix('ldr.')}: {sentence}"
 
 
 # Blocks that are no sentences: code, directives such as displayed formulas, underlined headings.
