@@ -86,17 +86,23 @@ def sentences() -> dict[str, list[str]]:
     pages = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
     return {
         "documentation": [s for page in pages for s in _prose(page.read_text(encoding="utf-8"))],
-        "docstring": list(dict.fromkeys(_of_public_docstrings())),
+        "docstring": [*_of_public_docstrings().values()],
         "message": [s for text in texts for s in _messages(ast.parse(text))],
         "comment": [s for text in texts for s in _comments(text)],
     }
 
 
-def _of_public_docstrings() -> Iterator[str]:
+def _of_public_docstrings() -> dict[str, str]:
+    """Return the sentences after their names, by the sentence: estimators share most entries."""
+    found = {}
     for name, value in public_callables().items():
         text = inspect.getdoc(value) or ""
-        for sentence in _prose(text, text.partition("\n")[0]):
-            yield f"{name.removeprefix('ldr.')}: {sentence}"
+        first = text.partition("\n")[0]
+        for sentence in _prose(text, first):
+            found.setdefault(
+                sentence.removeprefix(first), f"{name.removeprefix('ldr.')}: {sentence}"
+            )
+    return found
 
 
 # Blocks that are no sentences: code, directives such as displayed formulas, underlined headings.
