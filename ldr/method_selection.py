@@ -224,4 +224,4 @@ def choose(X: Rows = None, y: PerRow = None, *, time_order: bool = False) -> Cho
     X, y = with_columns(X, y=y)
     found = beside(X, y, time_order)
     fitting = [advice for advice in TABLE if found in advice.fits]
-    return Choice(sorted(fitting, key=lambda advice: len(advice.fits)))  # most specific first
+    return Choice(sorted(fitting, key=lambda advice: len(advice.fits)))  # the most specific first

@@ -62,7 +62,7 @@ _TOLD = (Status.TIME_LIMIT, Status.INTERRUPTED, Status.OBSERVER)
 _BETTER = 1e-9
 # Tolerance and iteration limit for easier problems, whose solutions are initial points.
 _ROUGHLY = Stopping(1e-4, 50)
-# Iterations on the first approximation of f; number of later ones; negligible relative change.
+# Iterations on the first approximation of f, number of later approximations, negligible change.
 _FIRST_STEPS, _TIMES, _SAME = 8, 4, 1e-8
 
 

@@ -54,7 +54,7 @@ class Bernoulli:
 
     def derivatives(self, theta: Array) -> tuple[Array, Array, Array]:
         """Return the function b(theta) and its derivatives b', the mean, and b'', the variance."""
-        far = np.exp(-np.abs(theta))  # unlike e^theta it cannot overflow
+        far = np.exp(-np.abs(theta))  # e^-|theta| cannot overflow
         larger = 1.0 / (1.0 + far)
         mean = np.exp(np.minimum(theta, 0.0)) * larger
         return np.maximum(theta, 0.0) + np.log1p(far), mean, far * larger**2
@@ -321,7 +321,7 @@ class NaturalParameters(LocalOptima):
         rows = counting_rows(len(self.X), self.counted.max(axis=1), count)
         X, there, counted = self.X[rows], self.there[rows], self.counted[rows]
         least = np.min(X, axis=0, where=there, initial=np.inf)
-        varies = (there & (X > least)).any(axis=0)  # a constant column has an infinite intercept
+        varies = (there & (X > least)).any(axis=0)  # logit(0) and log(0) are infinite
         there, counted = there & varies, counted * varies
         return replace(self, X=X, T=self.T[rows], there=there, counted=counted)
 

@@ -360,7 +360,7 @@ class SourceMethod(Objective, weighted=True, scale_free=True, sparse=False, tran
 
     baseline = "FOBI (fourth-order blind identification)"
 
-    # Classes of the problem, for rows in memory and for rows that are read from files.
+    # Python classes of the problem: for rows in memory, and for rows that are read from files.
     kinds: ClassVar[tuple[type[SourcesInMemory], type[SourcesInPieces]]]
 
     @abstractmethod

@@ -20,7 +20,7 @@ from ldr.solvers.linalg.eigen import (
 from ldr.solvers.manifolds import Array
 
 _ROWS = 1000  # limit of rows for kernel gradients, which take cubic time
-_RESPONSES = 20  # limit of principal components of the response
+_RESPONSES = 20  # largest number of principal components of the response
 
 
 def gradient_directions(
@@ -73,7 +73,7 @@ def gradient_outer_product(
         check()
         gradients = weighted(K @ (a[:, None] * X) - (K @ a)[:, None] * X, weights) / width**2
         outer += gradients.T @ gradients
-    # Bound of the entries of a gradient, relative to the sums of K|A|.
+    # Bound of a gradient's entries: rounding errors of sums grow with the sum of absolute terms.
     largest = float(np.abs(X).max()) * np.sqrt(k) / width**2
     sums = length(weighted(product(K, np.abs(A)), weights))
     off = SUMS_ROUNDING * 2.0 * largest * sums / np.sqrt(n)

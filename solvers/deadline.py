@@ -174,7 +174,7 @@ def complete(found: Iterable[Each], total: int, what: str) -> list[Each]:
                 follower(len(kept), total, what)
         if not kept and told.status is not None:
             check()
-    if heard.is_set():  # the limit may have passed meanwhile
+    if heard.is_set():  # Ctrl-C takes precedence over the time limit
         told.status = Status.INTERRUPTED
     if told.status is not None:
         warn(

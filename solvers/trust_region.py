@@ -274,8 +274,8 @@ def _move(
 class GradientsFirst(Solver[State]):
     """Limited-memory BFGS, then the trust region if not converged after `steps` steps.
 
-    The combination suits functions whose first Hessian product costs as much as hundreds of
-    gradients, as with compiled derivatives.
+    The solver suits functions whose first Hessian product costs as much as hundreds of gradients,
+    such as functions whose derivatives jax compiles.
 
     Parameters
     ----------

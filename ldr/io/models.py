@@ -53,7 +53,7 @@ def read_model(path: str | Path, kinds: Mapping[str, type]) -> Any:
             by = f"{path.name} was written by ldr {header['ldr']}"
             if not isinstance(found, int) or found > FORMAT:
                 raise DataError(
-                    f"{by} in format {found}, this version reads up to {FORMAT}: use a newer ldr"
+                    f"{by} in format {found}, expected at most format {FORMAT}: use a newer ldr"
                 )
             return Reader(archive, kinds, found).of(header["result"])
     except (DataError, PermissionError):
@@ -61,8 +61,8 @@ def read_model(path: str | Path, kinds: Mapping[str, type]) -> Any:
     except Exception as error:  # a damaged archive raises exceptions of any type
         if by and isinstance(error, (KeyError, TypeError, ArgumentError)):
             raise DataError(
-                f"{by} and has parts that this version cannot read ({error}): use the version that "
-                "wrote it, or solve again"
+                f"{by}, with parts that this version cannot read ({error}): use the version that "
+                "wrote the file, or solve again"
             ) from error
         raise DataError(
             f"{path.name} is not a model of ldr, or is damaged ({error}): expected a file written "

@@ -69,7 +69,7 @@ class Influence:
 
 
 def influence(optimum: Optimum, line: Line) -> Influence:
-    """Compute the influence of every row, with a new problem for each row."""
+    """Compute the influence of every row, with a new optimum without this row."""
     n, weights = line.data.samples.n, line.data.samples.weights
     own = optimum.problem
     maps, whole = own.maps(optimum.M), own.reported(own.value(optimum.M))

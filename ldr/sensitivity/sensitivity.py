@@ -180,8 +180,8 @@ def sensitivity(
     M = np.array(result.run.M)
     if M.shape != tuple(problem.manifold.shape):
         raise DataError(
-            f"X has other columns, or another rank, than the data solved for: a point has shape "
-            f"{tuple(problem.manifold.shape)} there and {M.shape} in the result"
+            f"X has another number of columns, or another rank, than the solved data: a point has "
+            f"shape {tuple(problem.manifold.shape)} for X, expected {M.shape} as in the result"
         )
     problem = near(problem, M)
     value = problem.reported(problem.value(M))

@@ -368,8 +368,8 @@ def _check_common(bounds: Sequence[BoundObjective]) -> None:
             )
         if len(bounds) > 1 and any(view.features is not None for view in bound.views):
             raise ArgumentError(
-                f"objective {name!r} is of features of the rows and cannot be a term of a sum: "
-                "apply ldr.kernel to the sum"
+                f"objective {name!r} has a feature map and cannot be a term of a sum: apply "
+                "ldr.kernel to the whole sum"
             )
 
 

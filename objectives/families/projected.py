@@ -197,7 +197,7 @@ class DenseRows:
         return cls(X, rows.view.within(whitened), rows.marks)
 
 
-# A first solve uses a sample: number of rows per column, least number, and least ratio of n to it.
+# The sample of a first solve has 100 rows per column, at least 2000, and at most n / 4.
 _SAMPLE_ROWS, _LEAST_SAMPLE, _MANY = 100, 2000, 4
 # Threshold: local optima on a sample are equal if their relative difference is smaller.
 _SAME = 1e-3

@@ -61,7 +61,7 @@ class TermOfPoints(RowTerm):
 
     @abstractmethod
     def points(self, M: Array, rows: Samples, *beside: Cells) -> Iterator[Point]:
-        """Yield the points of the rows of a chunk."""
+        """Yield points (a value and its derivatives at M) whose sum is the term of a chunk."""
 
     def first(self, M: Array, rows: Samples, *beside: Cells) -> tuple[Total, Array]:
         value: Total = 0.0

@@ -168,7 +168,7 @@ def symmetric_eigen(A: Array) -> tuple[Array, Array]:
 def is_graded(A: Array) -> bool:
     """Return True if some rows of the symmetric A are far larger than other nonzero rows."""
     entries = A.ravel(order="K")
-    length = math.sqrt(np.vdot(entries, entries))  # if this overflows, the slow test decides
+    length = math.sqrt(np.vdot(entries, entries))  # for an infinite length the test below decides
     # Python's floats overflow to infinity without a warning, unlike NumPy's.
     if length <= _ALIKE * float(np.minimum.reduce(np.abs(A.diagonal()))):
         return False

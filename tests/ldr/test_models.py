@@ -160,7 +160,7 @@ def test_what_does_not_fit_is_refused(tmp_path):
     ("changed", "message"),
     [
         ({"format": 99, "ldr": "9.0"}, "written by ldr 9.0 in format 99.*use a newer ldr"),
-        ({"result": {"kind": "Novelty", "fields": {}}}, "has parts that this version cannot read"),
+        ({"result": {"kind": "Novelty", "fields": {}}}, "with parts that this version cannot read"),
         ({"result": {"objective": "pca", "parameters": {}}}, "holds a PCA, expected a Result"),
         ({"result": {"objective": "novelty", "parameters": {}}}, "cannot read .'novelty'"),
     ],

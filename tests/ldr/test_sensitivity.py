@@ -519,7 +519,9 @@ def test_tied_singular_vectors_are_refused(name, said):
     with pytest.raises(SingularError, match=said):
         ldr.solve(name, X, 2, y=Y).sensitivity(X, Y).pullback(np.ones((2, 3)))
     # one response, which is explained by one direction
-    said = "r = 2: the others are arbitrary" if name == "least-squares" else "along directions only"
+    said = (
+        "others of r = 2 rows are arbitrary" if name == "least-squares" else "along directions only"
+    )
     with pytest.raises(ArgumentError, match=said):
         ldr.solve(name, X, 2, y=X[:, 0]).sensitivity(X, X[:, 0]).pullback(np.ones((2, 3)))
 
@@ -666,7 +668,7 @@ def test_other_data_and_directions_are_refused_in_words():
         sensitivity.along(X[:5])
     with pytest.raises(ArgumentError, match="orthogonal-lda treats y as labels"):
         sensitivity.along(y=np.ones(len(y)))
-    with pytest.raises(DataError, match="P must be 2 arrays, one a view, got 3"):
+    with pytest.raises(DataError, match="P must be 2 arrays, one for each view, got 3"):
         pair = X[:, :5], X[:, 5:]
         ldr.solve("pls", pair, 1).sensitivity(pair).pullback((X, X, X))
     with pytest.raises(ArgumentError, match="nonsmooth penalty"):
