@@ -678,7 +678,7 @@ def test_other_data_and_directions_are_refused_in_words():
         ldr.solve("pca", X, 2, standardise=True).sensitivity(X)
     with pytest.raises(ArgumentError, match="the map of sfa is of features"):
         ldr.solve("sfa", X[:, :3], 1, degree=2).sensitivity(X[:, :3])
-    with pytest.raises(DataError, match=r"a point has shape \(12, 2\) there and \(13, 2\)"):
+    with pytest.raises(DataError, match=r"shape \(12, 2\) for X, expected \(13, 2\)"):
         result.sensitivity(X[:, 1:], y)
     with pytest.raises(DataError, match="the direction of X has entries that are not finite"):
         sensitivity.along(np.full(X.shape, np.inf))

@@ -287,7 +287,7 @@ def test_a_single_term_keeps_its_own_variable():
     [
         (lambda: PCA() + SIR(), "cannot be a term of a sum: its map P is not M'"),
         (lambda: PCA() + PPCA(), "its map P is not M'"),
-        (lambda: ldr.kernel("pca") + OrthogonalLDA(), "apply ldr.kernel to the sum"),
+        (lambda: ldr.kernel("pca") + OrthogonalLDA(), "apply ldr.kernel to the whole sum"),
         (lambda: near + PCA(), "no common manifold"),
         (lambda: PCA() + OrthogonalCCA(), "cannot be added: one is of 1 view"),
         (lambda: PCA() + DistanceMDS(), "cannot be added: one is of"),
