@@ -195,7 +195,9 @@ def test_results_of_named_views_know_the_names(tmp_path):
     np.testing.assert_array_equal(same.transform(named)[2], found.transform(named)[2])
     with pytest.raises(ldr.errors.DataError, match="acids, phenols; expected acids, phenols, col"):
         found.transform({name: named[name] for name in ("acids", "phenols")})
-    with pytest.raises(ldr.errors.DataError, match=r"X must be 3 arrays, one for each view, .* 2 of"):
+    with pytest.raises(
+        ldr.errors.DataError, match=r"X must be 3 arrays, one for each view, .* 2 of"
+    ):
         found.transform(THREE_VIEWS[:2])
 
 
