@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
@@ -15,7 +16,13 @@ from ldr.objectives.data.opening import derivatives_of
 from ldr.objectives.families.projected import DenseRows
 from ldr.objectives.objective import Objective
 from ldr.objectives.parameters import Need, flag
-from ldr.objectives.problem import BoundObjective, Certificate, Fitted, check_dimension
+from ldr.objectives.problem import (
+    NEARLY_COLLINEAR,
+    BoundObjective,
+    Certificate,
+    Fitted,
+    check_dimension,
+)
 from ldr.objectives.statistics.sums import weighted
 from ldr.objectives.statistics.time import pair_counts
 from ldr.objectives.view import Range
@@ -70,6 +77,8 @@ class Dynamics(Objective, weighted=True, sparse=False):
         kept = Range.of(states.T @ states, rows.view.coordinates, "the covariance")
         inside = kept.rows(moves.T).T
         outside = moves - kept.lift(inside.T).T
+        lost = np.linalg.norm(states - kept.lift(kept.rows(states.T)).T, axis=0)
+        tiny = rank_tolerance(states.shape[1]) * np.linalg.norm(states, axis=0)
         states, moves, unreached = _triangular(kept.rows(states.T).T, inside)
         return LinearDynamics(
             self,
@@ -81,6 +90,7 @@ class Dynamics(Objective, weighted=True, sparse=False):
             skew=self.skew,
             unit=pace**2,
             rate=pace / place,
+            is_part=bool((lost > tiny).any()),
         )
 
     def _states_and_moves(self, rows: DenseRows) -> tuple[Array, Array]:
@@ -195,6 +205,7 @@ class LinearDynamics(BoundObjective):
     - states, moves (m, k): rows of X and Xdot, or other rows with the same X'X and Xdot'X
     - outside: the part of ||Xdot||^2 outside the k columns and outside the span of the states
     - rate: factor between D and the dynamics of these rows, which may be scaled
+    - is_part: True if states vary in directions that count as zero
     """
 
     states: Array
@@ -203,6 +214,7 @@ class LinearDynamics(BoundObjective):
     r: int
     skew: bool = field(kw_only=True)
     rate: float = field(default=1.0, kw_only=True)
+    is_part: bool = field(default=False, kw_only=True)
 
     def __post_init__(self) -> None:
         check_dimension(self.r, self.states.shape[1])
@@ -250,6 +262,8 @@ class LinearDynamics(BoundObjective):
 
     def certificate(self, M: Array) -> Certificate:
         """Bound the explained ||Xdot||^2 from above, by M (M'AM)^{-1} M' <= A^{-1}."""
+        if self.is_part:
+            return Certificate("none", math.inf, NEARLY_COLLINEAR)
         return Certificate.of_gap(
             (max(0.0, self.at(M).value - self._explained[0]) + self.hidden(M)) * self.unit,
             1e-10 * (self.outside + self.squares) * self.unit,

@@ -74,6 +74,7 @@ ONCE_REFUTED = [
     ("lda", 17, 7117),
     ("nca", 123, 7117),
     ("dynamics", 190, 8228),
+    ("dynamics", 129, 61003),
     ("ssd", 14, 0),
     ("csp classes", 40, 41017),
     ("gcpca", 74, 31013),
