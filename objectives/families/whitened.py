@@ -340,7 +340,9 @@ def _of_rows(
     more, less, _ = inverse_root(W.T @ B @ W)
     W = W @ more
     lift, inverse = T @ W, less @ inverse @ back
-    varies = first.total is not None and bool(diagonal(first.total)[constant].any())
+    # Variation in a lost direction beyond this share of its terms is more than rounding.
+    varies = bool(np.any(shares[lost] * 8.0 * _EPS < 1.0))
+    varies = varies or (first.total is not None and bool(diagonal(first.total)[constant].any()))
     if sums.total is not None:
         varies = varies or _varies_along(nothing, sums.total, tolerance**2 / d)
     return Whitened(

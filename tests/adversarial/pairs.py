@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import tempfile
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
@@ -635,7 +636,12 @@ def relative_difference(first: Any, second: Any, other: Same) -> float:
 
 
 def stated(first: Any, second: Any, other: Same) -> float:
-    """By how much the certificates say that both may be off, as `relative_difference` counts."""
+    """By how much the certificates say that both may be off, as `relative_difference` counts.
+
+    A claim within the range of a covariance says nothing of a problem that has lost no direction.
+    """
+    if sum(each.certificate.message.startswith("within") for each in (first, second)) == 1:
+        return math.inf
     if not {first.certificate.kind, second.certificate.kind} <= {"global", "bound"}:
         return 0.0
     gaps = abs(other.factor) * first.certificate.gap + second.certificate.gap
