@@ -125,6 +125,24 @@ def _well_conditioned(S: Array) -> bool:
     return has_full_rank(scaled, 0.5 * LEAST / max(1, len(scaled)))
 
 
+def astray(nothing: Array, N: Array, rounding: Array, W: Array) -> Array:
+    """Return S such that rounding changes W by SC, with rows of C of length at most 1.
+
+    E are the rounding errors of the rows G with B = G'G. If GN = 0 and W'G'GW = I, (G + E)(N + D) =
+    0 has the solution D = -WW'G'EN. The W orthogonal to N + D is W - N(N'N)^{-1}D'W = W +
+    N(N'N)^{-1}N' E'GW W'W. For errors of B, E'G is replaced by the error of B.
+
+    - nothing, N (k, p): directions without variance, in W's coordinates and in the user's columns
+    - rounding (d,): upper bounds of the lengths of the rows of E'GW
+    - W (d, m): W in the user's columns
+    """
+    lengths = np.linalg.norm(N, axis=0)
+    if not lengths.size:
+        return nothing
+    onto = np.linalg.pinv(N / lengths) * (rounding * length(W.T @ W))
+    return (nothing / lengths) @ onto
+
+
 Sums = TypeVar("Sums")
 
 _EPS = float(np.finfo(float).eps)
@@ -145,6 +163,8 @@ class Whitened:
     - sizes, spreads (d, m): each column's root sum of squares, and root of B's diagonal, times the
       map to whitened coordinates, for rounding errors
     - defect: ||W'BW - I||
+    - astray (k, p): bound S of the change of W by rounding along directions outside of B's range;
+      see the function `astray`
     - scatter: scatter of the original rows, if computed
     """
 
@@ -158,6 +178,7 @@ class Whitened:
     sizes: Array
     spreads: Array
     defect: float
+    astray: Array
     scatter: KnownScatter | None = None
 
     def __call__(self, A: Array) -> Array:
@@ -191,9 +212,17 @@ class Whitened:
 
     @np.errstate(over="ignore")
     def doubt_of_numerator(self, A: Array, r: int) -> float:
-        """Bound the error of a sum of r eigenvalues of W'AW that is due to rounding errors of A."""
-        W = np.abs(self.W)
-        return math.sqrt(r) * SUMS_ROUNDING * length(W.T @ np.abs(A) @ W)
+        """Bound the error of a sum of r eigenvalues of W'AW by rounding in A.
+
+        The bound is large if directions outside of B's range had to be removed from large entries
+        of A. If W changes by SC, with S = `astray` and rows of C of length at most 1, W'AW changes
+        by W'ASC, its transpose and C'S'ASC.
+        """
+        W, moved = np.abs(self.W), A @ self.astray
+        of_sums = SUMS_ROUNDING * length(W.T @ np.abs(A) @ W)
+        of_directions = 2.0 * sum(map(length, self.rows(moved).T))
+        of_directions += float(np.abs(self.astray.T @ moved).sum())
+        return math.sqrt(r) * (of_sums + of_directions)
 
     def doubt_of_fit(self, C: Array, outputs: Array, rest: float) -> float:
         """Return a bound of the rounding error of the residual rest = ||Y - ZC||^2, Z whitened.
@@ -268,6 +297,7 @@ def _of_sums(given: Unwhitened, sums: SumOfSquares, told: bool) -> Whitened:
     W = kept.lift(whitening.W)
     scale, sizes = np.sqrt(diagonal(sums.B)), given.sizes(sums)
     left_out = kept.left_out
+    rounding = ROWS_ROUNDING * sizes + SUMS_ROUNDING * length(scale[:, None] * W) * scale
     more = kept.rank < int(np.count_nonzero(diagonal(varied)))
     if sums.total is not None:
         terms = np.sqrt(diagonal(sums.total)) @ np.abs(left_out)
@@ -283,6 +313,7 @@ def _of_sums(given: Unwhitened, sums: SumOfSquares, told: bool) -> Whitened:
         sizes[:, None] * W,
         scale[:, None] * W,
         defect_of(whitening.W, B),
+        astray(left_out, left_out, rounding, W),
         sums.scatter,
     )
 
@@ -356,6 +387,7 @@ def _of_rows(
         sized @ W,
         np.sqrt(diagonal(B))[:, None] * W,
         defect_of(W, B),
+        astray(nothing @ mixed, N, ROWS_ROUNDING * scale[:, 0], lift),
     )
 
 

@@ -75,6 +75,7 @@ ONCE_REFUTED = [
     ("nca", 123, 7117),
     ("dynamics", 190, 8228),
     ("dynamics", 129, 61003),
+    ("opca", 15, 61004),
     ("ssd", 14, 0),
     ("csp classes", 40, 41017),
     ("gcpca", 74, 31013),
