@@ -150,7 +150,7 @@ def _information(X, y, result):
     if any("made smaller" in note for note in result.notes) or n == 0:
         return result.value, 1.0
     with np.errstate(divide="ignore"):  # of pairs that rounding leaves singular
-        logs = np.log(eigh(S)[0])
+        logs = np.log(np.maximum(eigh(S)[0], 0.0))
     return -np.sum(logs) / 2, 1 + np.sum(np.abs(logs))
 
 
