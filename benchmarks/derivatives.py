@@ -73,15 +73,14 @@ def solves(sensitivity: Sensitivity) -> list[Callable[[], object]]:
     if isinstance(known, methods.FiltersOfRows):
         moments = np.array(methods.moments_of(known.X[0], *known.criterion.known))
         return [hessian(methods.filters_inverse, moments)]
-    if not isinstance(known, TracedRows):
-        return [last]
-    if known.observed.function is methods.of_scores:
-        (X,), (Y, _, leading) = known.X, known.observed.known
+    observed = known.observed if isinstance(known, TracedRows) else None
+    if observed and observed.function is methods.of_scores:
+        (X,), (Y, _, leading) = known.X, observed.known
         S = (X - X.mean(axis=0)).T @ Y
         trace = Trace(problem.objective, problem.views, S @ S.T, 1)
         return [hessian(HessianInverse, trace, leading[0].U[:, :1])] * len(leading)
-    if known.observed.function is methods.of_kernel_gradients:
-        _, _, _, Z, _, factor, _ = known.observed.known
+    if observed and observed.function is methods.of_kernel_gradients:
+        _, _, _, Z, _, factor, _ = observed.known
         K = np.triu(factor).T @ np.triu(factor)
         return [last, lambda: cho_solve(cho_factor(K), Z)]
     return [last]

@@ -1,7 +1,6 @@
 """Default starts beside 20 of them: on real data, for every method that has local optima.
 
-Run with ``python -m benchmarks.starts [WORD ...]``, with words only the problems whose names
-contain one of them. The data come with scikit-learn and statsmodels.
+``python -m benchmarks.starts [WORD ...]`` solves the problems whose names contain one of the words.
 """
 
 from __future__ import annotations
