@@ -127,9 +127,9 @@ def check(
 
     If the objective has a non-smooth penalty, the derivatives of its smooth part are tested.
 
-    R(tV) is the retraction curve from M in a random direction V. The Taylor errors |f(R(tV)) - f(M)
-    - t <g, V>| and |f(R(tV)) - f(M) - t <g, V> - t^2/2 <V, Hess V>| must be of the orders t^2, t^3
-      (median of three V). The Hessian must be symmetric, and f(MQ) is compared with f(M).
+    R(tV) is the retraction curve from M in a random direction V. The Taylor errors
+    |f(R(tV)) - f(M) - t <g, V>| and |f(R(tV)) - f(M) - t <g, V> - t^2/2 <V, Hess V>| must be of
+    the orders t^2 and t^3 (median of three V). The Hessian must be symmetric, and f(MQ) = f(M).
 
     Parameters
     ----------
