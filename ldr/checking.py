@@ -129,7 +129,7 @@ def check(
 
     R(tV) is the retraction curve from M in a random direction V. The Taylor errors
     |f(R(tV)) - f(M) - t <g, V>| and |f(R(tV)) - f(M) - t <g, V> - t^2/2 <V, Hess V>| must be of
-    the orders t^2 and t^3 (median of three V). The Hessian must be symmetric, and f(MQ) = f(M).
+    the orders t^2 and t^3 (median of three V). The Hessian must be symmetric; f(MQ) is tested too.
 
     Parameters
     ----------
