@@ -131,7 +131,7 @@ def _along_faces(Z: Array | LessMeans, t: Array, m: Array, penalty: float) -> Ar
 def _to_minimum(Z: Array | LessMeans, t: Array, m: Array, slope: Array) -> tuple[Array, float]:
     """Return the direction from m to the minimum of |t - Zm|^2/2 + <slope, m>, and the step.
 
-    Infinite if the slope has a part outside the row space of Z: along it the function is unbounded.
+    The step is infinite if `slope` has a part outside of Z's row space: the function is unbounded.
     """
     if isinstance(Z, LessMeans):
         downhill = (Z.T @ (t - Z @ m) - slope)[:, None]
