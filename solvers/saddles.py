@@ -92,23 +92,29 @@ def _least_ritz_pair(
     for k in range(1, most + 1):
         basis[k - 1], images[k - 1] = V.ravel(), point.hessian(V).ravel()
         T[k - 1, :k] = T[:k, k - 1] = basis[:k] @ images[k - 1]
-        least, vectors = scipy.linalg.eigh(T[:k, :k], subset_by_index=(0, 0), check_finite=False)
-        found = (vectors[:, 0] @ basis[:k]).reshape(V.shape)
-        residual = (vectors[:, 0] @ images[:k]).reshape(V.shape) - least[0] * found
-        length = manifold.norm(M, residual)
-        decided = k >= _LEAST_STEPS and length <= _DECIDED * abs(least[0])
-        # The iteration also ends if the residual is at the level of rounding errors.
-        if decided or k == most or length <= 1e-9 * np.abs(T[:k, :k]).max():
-            break
-        V = residual
-        if preconditioner is not None and k >= 2:
-            V = preconditioner(M, residual)
-        V = _apart(manifold, M, V / manifold.norm(M, V), basis[:k])
+        if preconditioner is None and k % (_LEAST_STEPS // 2):
+            # The last image extends the Krylov space as the residual does, without an `eigh`.
+            V = images[k - 1].reshape(V.shape)
+        else:
+            least, vectors = scipy.linalg.eigh(
+                T[:k, :k], subset_by_index=(0, 0), check_finite=False
+            )
+            found = (vectors[:, 0] @ basis[:k]).reshape(V.shape)
+            V = (vectors[:, 0] @ images[:k]).reshape(V.shape) - least[0] * found
+            length = manifold.norm(M, V)
+            decided = k >= _LEAST_STEPS and length <= _DECIDED * abs(least[0])
+            # The iteration also ends if the residual is at the level of rounding errors.
+            if decided or length <= 1e-9 * np.abs(T[:k, :k]).max():
+                break
+            if preconditioner is not None and k >= 2:
+                V = preconditioner(M, V)
+        V = _apart(manifold, M, V, basis[:k])
         length = manifold.norm(M, V)
         if not length > 0:  # the basis spans the tangent space
             break
         V = V / length
-    return np.asarray(np.linalg.eigvalsh(T[:k, :k]), np.float64), found
+    values, vectors = np.linalg.eigh(T[:k, :k])
+    return np.asarray(values, np.float64), (vectors[:, 0] @ basis[:k]).reshape(V.shape)
 
 
 def _apart(manifold: Manifold, M: Array, V: Array, vectors: Array) -> Array:
