@@ -306,13 +306,16 @@ def is_open(r: object) -> bool:
     return r == "auto" if isinstance(r, str) else isinstance(r, float) and 0 < r < 1
 
 
-def check_asked(name: str, r: object) -> None:
-    """Refuse any r other than an integer, a share of the variance or "auto"."""
-    if not is_open(r) and (isinstance(r, (bool, np.bool_)) or not isinstance(r, Integral)):
+def is_asked(name: str, r: object) -> bool:
+    """Return `is_open`; refuse any r other than an integer, a share of the variance or "auto"."""
+    if is_open(r):
+        return True
+    if isinstance(r, (bool, np.bool_)) or not isinstance(r, Integral):
         raise ArgumentError(
             f"{name} must be a whole number, a share of the variance above 0 and below 1, or "
             f"'auto', got {r!r}"
         )
+    return False
 
 
 def check_r(r: object, objective: Objective, data: Data) -> int:

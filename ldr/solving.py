@@ -22,10 +22,9 @@ from ldr.inputs import (
     as_seconds,
     as_solver,
     as_stopping,
-    check_asked,
     check_observers,
     check_r,
-    is_open,
+    is_asked,
     opened,
 )
 from ldr.multistart import Multistart, Starts, best_of, closed_form_run, solver_for
@@ -78,6 +77,9 @@ UNPROVED = (
     "needs the dense matrix, which costs more than the solution: certify='thorough' computes it "
     "for dense rows"
 )
+
+# Message in the place of those on M, if a limit or Ctrl-C ended the solve before.
+_UNSEEN = "notes on M that take an evaluation are missing: the solve was ended before"
 
 
 def certify_run(
@@ -347,12 +349,11 @@ def solve(
         began = time.perf_counter()
         deadline.task = "the statistics of the data were computed"
         notes: tuple[str, ...] = ()
-        if is_open(r):
+        if is_asked("r", r):
             from ldr.dimension_rule import by_rule
 
             r, notes = by_rule(r, objective, data, solve)
         else:
-            check_asked("r", r)
             r = check_r(r, objective, data)
         if r == 0:
             result = _without_factors(objective, data, began)
@@ -378,6 +379,7 @@ def solve(
         deadline.task = "the solution was computed"
         reached = proof = certificate = None
         compared: Fitted = {}
+        remarks = [_UNSEEN]
         with hearing() as interrupt:
             if closed is not None or chosen is None:
                 assert closed is not None
@@ -400,17 +402,16 @@ def solve(
                     problem, run, chosen, stopping, observers, proof=proof, thorough=thorough
                 )
                 notes += further
-                if isinstance(problem, Compared):
-                    with until_told():
-                        compared = problem.comparisons(run.M)
+            with until_told():
+                remarks = problem.remarks(run.M)
+                if certify and isinstance(problem, Compared):
+                    compared = problem.comparisons(run.M)
             with unlimited():
                 ends = [run.M]
                 if baseline is not None and baseline is not run.M:
                     ends.append(baseline)
                 placed = Placed.both(problem, ends)
                 notes += placed[0].axes.ties()
-            remarks = remarks_within_limits(problem, placed[0].M)
-            with unlimited():
                 if compiled:
                     run = replace(run, evaluations={**run.evaluations, **compiled})
                 usual = None if heuristic is None else (heuristic, placed[-1])
@@ -469,13 +470,6 @@ def _without_factors(objective: Objective, data: Data, began: float) -> Result:
         model=model,
         feature_names=data.samples.feature_names,
     )
-
-
-def remarks_within_limits(problem: BoundObjective, M: Array) -> list[str]:
-    """Return a problem's messages about M, or a message that the time limit passed before."""
-    with until_told():
-        return problem.remarks(M)
-    return ["notes on M that take an evaluation are missing: the solve was ended before"]
 
 
 def _compilations() -> AbstractContextManager[Counter[str]]:

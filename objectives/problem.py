@@ -337,27 +337,19 @@ class Placed:
     @classmethod
     def both(cls, problem: BoundObjective, points: Sequence[Array]) -> list[Placed]:
         """Return one or two points with canonical axes, by one pass over the rows."""
-        found = [_matrices_and_maps(problem, M) for M in points]
-        maps = [own for _, own in found]
-        every = maps[0] if len(maps) == 1 else [np.vstack(pair) for pair in zip(*maps, strict=True)]
+        transposed = problem.objective.traits.transposed
+        matrices, maps = [], []
+        for M in points:
+            lifted = problem.lift(M)
+            matrices.append(lifted)
+            maps.append(tuple([np.array(N.T) for N in lifted]) if transposed else problem.maps(M))
+        every = maps[0] if len(maps) == 1 else tuple(map(np.vstack, zip(*maps, strict=True)))
         seen, r = problem.variations(points[0], every), len(maps[0][0])
-        if len(points) == 1:
-            return [_turned(problem, points[0], *found[0], seen)]
         placed = []
         for k, M in enumerate(points):
-            rows = slice(k * r, (k + 1) * r)
-            own = [one if one is None else one.of_rows(rows) for one in seen]
-            placed.append(_turned(problem, M, *found[k], own))
+            own = [one and one.of_rows(slice(k * r, (k + 1) * r)) for one in seen]
+            placed.append(_turned(problem, M, matrices[k], maps[k], own))
         return placed
-
-
-def _matrices_and_maps(
-    problem: BoundObjective, M: Array
-) -> tuple[tuple[Array, ...], tuple[Array, ...]]:
-    lifted = problem.lift(M)
-    if problem.objective.traits.transposed:
-        return lifted, tuple([np.array(N.T) for N in lifted])
-    return lifted, problem.maps(M)
 
 
 def _turned(

@@ -20,7 +20,7 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_array, check_is_fitted, validate_data
 
 from ldr.cross_validation import score
-from ldr.inputs import aligned, check_asked, check_observers, is_open, least_r, opened
+from ldr.inputs import aligned, check_observers, is_asked, least_r, opened
 from ldr.objectives.data.array_types import in_library_of, is_annotated, is_dask
 from ldr.objectives.data.data import Data, as_tuple, single
 from ldr.objectives.data.opening import as_samples, brought
@@ -449,8 +449,7 @@ class Projection(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
         """Fit the projection and set the fitted attributes."""
         r, rotation, verbose = self.n_components, self.rotation, self.verbose
         if r is not None:
-            check_asked("n_components", r)
-            r = r if is_open(r) else whole("n_components", r, least_r(objective))
+            r = r if is_asked("n_components", r) else whole("n_components", r, least_r(objective))
         options = {name: getattr(self, name) for name in _PASSED}
         if isinstance(options["random_state"], np.random.RandomState):  # a legacy NumPy generator
             options["random_state"] = int(options["random_state"].randint(np.iinfo(np.int32).max))
