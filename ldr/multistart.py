@@ -20,9 +20,18 @@ from ldr.objectives.problem import BoundObjective, Certificate, LocalOptima, Pro
 from ldr.solvers.checks import LARGEST, SMALLEST
 from ldr.solvers.deadline import check, over, result_of, until_told
 from ldr.solvers.errors import ArgumentError, TimeLimitError
-from ldr.solvers.loop import VALUE_ROUNDING, Budget, minimise, sharing, unless_flat
 from ldr.solvers.manifolds import Array
-from ldr.solvers.solver import Observer, Run, Solver, Stopping
+from ldr.solvers.solver import (
+    VALUE_ROUNDING,
+    Budget,
+    Observer,
+    Run,
+    Solver,
+    Stopping,
+    minimise,
+    sharing,
+    unless_flat,
+)
 from ldr.solvers.status import Status
 from ldr.types import Start
 

@@ -21,12 +21,11 @@ from ldr.solvers import errors
 from ldr.solvers.checks import Pickled
 from ldr.solvers.deadline import complete, hearing, until_told, within
 from ldr.solvers.errors import ArgumentError, DataError, warn
-from ldr.solvers.loop import minimise
 from ldr.solvers.manifolds import Array
 from ldr.solvers.manifolds.support import on_support
 from ldr.solvers.problem import Point, Problem
 from ldr.solvers.saddles import smallest_curvature
-from ldr.solvers.solver import Solver
+from ldr.solvers.solver import Solver, minimise
 from ldr.solvers.status import Status
 from ldr.solvers.trust_region import TrustRegion
 from ldr.solving import ENDED, as_result, solve

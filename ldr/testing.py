@@ -34,10 +34,9 @@ from ldr.objectives.problem import BoundObjective
 from ldr.result import Result
 from ldr.solvers import errors
 from ldr.solvers.errors import TimeLimitError
-from ldr.solvers.loop import minimise
 from ldr.solvers.manifolds import Array, Euclidean, Grassmann, Manifold, Product, Stiefel
 from ldr.solvers.problem import Point, Problem
-from ldr.solvers.solver import Iteration, Solver, Stopping
+from ldr.solvers.solver import Iteration, Solver, Stopping, minimise
 from ldr.solvers.status import Status
 from ldr.solvers.trust_region import TrustRegion
 from ldr.solving import solve

@@ -22,10 +22,9 @@ from ldr.objectives.view import LogCounts, View
 from ldr.solvers.descent.lbfgs import LBFGS
 from ldr.solvers.errors import DataError
 from ldr.solvers.linalg.eigen import top_eigenvectors
-from ldr.solvers.loop import minimise, run_through
 from ldr.solvers.manifolds import Array, Euclidean, Grassmann, Product
 from ldr.solvers.problem import Point
-from ldr.solvers.solver import Stopping
+from ldr.solvers.solver import Stopping, minimise, run_through
 from ldr.solvers.trust_region import TrustRegion
 
 # Sample of the rows: number of rows per column, least number of rows, least ratio of n to it. At

@@ -53,10 +53,9 @@ from ldr.solvers.linalg.eigen import (
     symmetric_eigen,
 )
 from ldr.solvers.linalg.krylov import block_krylov
-from ldr.solvers.loop import run_through
 from ldr.solvers.manifolds import Array, Euclidean
 from ldr.solvers.problem import Point, Problem
-from ldr.solvers.solver import Stopping
+from ldr.solvers.solver import Stopping, run_through
 
 # Least initial noise variance, relative to the feature's variance: the likelihood is flat at 0.
 _LEAST_GUESS = 0.005

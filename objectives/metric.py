@@ -30,9 +30,8 @@ from ldr.objectives.statistics.products import differences
 from ldr.objectives.statistics.sums import Codes, counted_rows, spread_rows, weighted
 from ldr.solvers.descent.lbfgs import LBFGS
 from ldr.solvers.linalg.eigen import top_eigenvectors
-from ldr.solvers.loop import minimise, run_through
 from ldr.solvers.manifolds import Array
-from ldr.solvers.solver import Stopping
+from ldr.solvers.solver import Stopping, minimise, run_through
 
 # NCA is saturated if all probabilities p_i are this close to 0 or 1: only M's scale changes f.
 _SATURATED = 1e-6

@@ -13,8 +13,8 @@ from ldr.objectives.problem import BoundObjective, restated
 from ldr.objectives.registry import as_objective
 from ldr.objectives.view import noted
 from ldr.solvers.errors import ArgumentError, DataError
-from ldr.solvers.loop import run_through
 from ldr.solvers.manifolds import Array
+from ldr.solvers.solver import run_through
 from ldr.solvers.trust_region import TrustRegion
 
 # Number of random matrices M; the median of f at them is the typical value.

@@ -21,9 +21,8 @@ from ldr.solvers.linalg.eigen import (
     symmetric_eigen,
     top_eigenvectors,
 )
-from ldr.solvers.loop import run_through
 from ldr.solvers.manifolds import Array
-from ldr.solvers.solver import Stopping
+from ldr.solvers.solver import Stopping, run_through
 
 
 def principal_directions(X: Array, r: int) -> Array:

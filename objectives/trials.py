@@ -38,9 +38,9 @@ from ldr.objectives.statistics.sums import class_averages
 from ldr.objectives.view import Compact
 from ldr.solvers.errors import ArgumentError, DataError, SingularError
 from ldr.solvers.linalg.eigen import rank_tolerance
-from ldr.solvers.loop import run_through
 from ldr.solvers.manifolds import Array, Euclidean
 from ldr.solvers.problem import Point, Preconditioner, Problem
+from ldr.solvers.solver import run_through
 from ldr.solvers.trust_region import TrustRegion
 
 # Least eigenvalue of the preconditioner; two equal columns would give an eigenvalue of zero.

@@ -1,7 +1,6 @@
 from .descent.first_order import ConjugateGradient, SteepestDescent
 from .descent.lbfgs import LBFGS
 from .likelihoods import ExpectationMaximisation, Imputation, VariableProjection
-from .loop import minimise
 from .manifolds import Euclidean, Grassmann, Manifold, Product, Stiefel
 from .nonsmooth.coordinate_descent import CoordinateDescent
 from .nonsmooth.penalty import L1, Penalty
@@ -10,7 +9,7 @@ from .problem import Point, Problem, Sum
 from .pymanopt import Pymanopt
 from .pymanopt_problems import PymanoptRun, from_pymanopt
 from .registry import named_solver, solver_names
-from .solver import Iteration, Run, Solver, State, Stopping
+from .solver import Iteration, Run, Solver, State, Stopping, minimise
 from .status import Status
 from .stochastic import SVRG
 from .trace_ratio import SelfConsistentField

@@ -11,11 +11,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ldr.solvers.errors import ArgumentError
-from ldr.solvers.loop import minimise
 from ldr.solvers.manifolds import Array, Euclidean, Grassmann, Manifold, Product, Stiefel
 from ldr.solvers.problem import Point, Problem
 from ldr.solvers.registry import named_solver
-from ldr.solvers.solver import AnySolver, Observer, Run, Stopping
+from ldr.solvers.solver import AnySolver, Observer, Run, Stopping, minimise
 
 if TYPE_CHECKING:
     from pymanopt import Problem as TheirProblem

@@ -9,7 +9,6 @@ import numpy as np
 import scipy.linalg
 
 from ldr.solvers.deadline import check, until_told
-from ldr.solvers.loop import minimise
 from ldr.solvers.manifolds import Array, Manifold
 from ldr.solvers.problem import (
     DearProducts,
@@ -18,7 +17,7 @@ from ldr.solvers.problem import (
     RiemannianPoint,
     RiemannianProblem,
 )
-from ldr.solvers.solver import AnySolver, Observer, Run, Stopping
+from ldr.solvers.solver import AnySolver, Observer, Run, Stopping, minimise
 
 # Threshold: a smaller negative curvature, relative to the largest curvature, is a rounding error.
 _NEGATIVE = 1e-6

@@ -1,19 +1,24 @@
-"""The solver protocol, initialise and step; stopping rules, and the record of a run."""
+"""The solver protocol, initialise and step; the loop of all solvers, and the record of a run."""
 
 from __future__ import annotations
 
 import math
+import time
 from abc import ABC, abstractmethod
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, nullcontext
+from contextvars import ContextVar
 from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar, Generic, TypeAlias, TypeVar
 
 import numpy as np
 
 from ldr.solvers.checks import Brief
+from ldr.solvers.deadline import pass_on, until_told, within
+from ldr.solvers.errors import ArgumentError
 from ldr.solvers.manifolds import Array
-from ldr.solvers.problem import RiemannianPoint, RiemannianProblem
+from ldr.solvers.problem import Problem, RiemannianPoint, RiemannianProblem
 from ldr.solvers.status import Status
 
 # Threshold: f is a difference of large terms if f is smaller, relative to the Euclidean gradient.
@@ -208,3 +213,265 @@ class Solver(Brief, ABC, Generic[S]):
 
 
 AnySolver: TypeAlias = Solver[Any]
+
+
+# Threshold: values with a larger relative difference do not differ by rounding only. A gradient is
+# zero below the second share of this difference.
+_DIFFERENT, _NO_SLOPE = 1e-10, 1e-8
+# Threshold: if no step decreases f, a smaller gradient, relative to the scale of f, is a rounding
+# error; a larger gradient indicates wrong derivatives.
+_ROUNDING_LEVEL = 1e-6
+# Threshold: a smaller relative change of f is a rounding error.
+VALUE_ROUNDING = 1e-14
+# A gradient is progress if it is below this share of the least gradient before.
+_FLATTER = 0.9
+
+
+@dataclass
+class Budget:
+    """Limit of the iterations of several runs together; None means no limit."""
+
+    left: int | None = None
+
+
+_budget: ContextVar[Budget | None] = ContextVar("budget", default=None)
+
+
+@contextmanager
+def sharing(budget: Budget | None) -> Iterator[None]:
+    """Let the runs in the context share a budget; None removes the limit."""
+    token = _budget.set(budget)
+    try:
+        yield
+    finally:
+        _budget.reset(token)
+
+
+# NumPy's warnings are redundant, because values that are not finite end the run with a status.
+@np.errstate(over="ignore", invalid="ignore", divide="ignore")
+def minimise(
+    problem: Problem,
+    start: Array,
+    solver: AnySolver,
+    stopping: Stopping | None = None,
+    observers: Sequence[Observer] = (),
+) -> Run:
+    """Run a solver from a start until a stopping rule is met.
+
+    Parameters
+    ----------
+    problem : Problem
+    start : ndarray
+        A point of ``problem.manifold``; the array is not changed.
+    solver : Solver
+    stopping : Stopping, optional
+    observers : sequence of callables
+        Each is called with every `Iteration`; returning True ends the run.
+
+    Returns
+    -------
+    Run
+        After the first Ctrl-C the record with the best point is returned.
+
+    Raises
+    ------
+    KeyboardInterrupt, TimeLimitError
+        The run ended before value and gradient at the start were computed.
+    ArgumentError
+        The problem has a penalty and the solver is one for smooth functions.
+    """
+    if problem.penalty is not None and not solver.handles_penalty:
+        raise ArgumentError(
+            f"solver={solver.name!r} minimises smooth functions, and the problem has a nonsmooth "
+            "penalty: use solver='proximal-gradient' or 'smoothing'"
+        )
+    stopping, budget = stopping or Stopping(), _budget.get()
+    if budget is not None and budget.left is not None:
+        limit = stopping.max_iterations
+        limit = solver.default_max_iterations if limit is None else limit
+        stopping = replace(stopping, max_iterations=min(limit, budget.left))
+    tracker = Tracker(RiemannianProblem(problem), solver, stopping, observers)
+    token = _budget.set(None)  # a step may run a loop with its own budget
+    try:
+        unlimited = stopping.time_limit == math.inf
+        with nullcontext() if unlimited else within(stopping.time_limit):
+            with until_told() as told:
+                for state in solver.states(tracker.problem, start, stopping):
+                    if tracker.ends_at(state):
+                        break
+            run = tracker.run(told.status)
+    finally:
+        _budget.reset(token)
+    if budget is not None and budget.left is not None:
+        budget.left = max(0, budget.left - run.iterations)
+    return run
+
+
+def run_through(
+    problem: Problem, start: Array, solver: AnySolver, stopping: Stopping | None = None
+) -> Run:
+    """Run `minimise`, and raise an exception if a limit or Ctrl-C ended the run.
+
+    - raises KeyboardInterrupt, TimeLimitError: The run ended early.
+    """
+    run = minimise(problem, start, solver, stopping)
+    pass_on(run.status)
+    return run
+
+
+class Tracker:
+    """History of a run, its last, best and flattest point, observers, and reason for ending.
+
+    The flattest point has the smallest gradient among the points whose values equal the lowest to
+    rounding. Other points, such as saddles, are excluded: their gradient may be smaller.
+    """
+
+    def __init__(
+        self,
+        problem: RiemannianProblem,
+        solver: AnySolver,
+        stopping: Stopping,
+        observers: Sequence[Observer],
+    ) -> None:
+        limit = stopping.max_iterations
+        self._limit = solver.default_max_iterations if limit is None else limit
+        self.problem, self._patience = problem, solver.patience
+        self._stopping, self._observers = stopping, observers
+        self._history: dict[str, list[float]] = {
+            "iteration": [],
+            "value": [],
+            "gradient_norm": [],
+            "seconds": [],
+        }
+        self._began = time.perf_counter()
+        self._number = self._idle = 0
+        self._least_value = self._least_gradient = math.inf  # least values since the last progress
+        self._scale = 0.0
+        self._best: RiemannianPoint | None = None
+        self._last: RiemannianPoint | None = None
+        self._flattest: RiemannianPoint | None = None
+        self._status: Status | None = None
+
+    def ends_at(self, state: State) -> bool:
+        """Record a state, and return True if the run ends there."""
+        point = self._last = state.point
+        value, seconds = point.value, time.perf_counter() - self._began
+        looked = math.isfinite(value) or self._best is None  # an infinite f has no gradient
+        norm = point.gradient_norm if looked else math.nan
+        finite = math.isfinite(value) and math.isfinite(norm)
+        if finite and self._best is None:
+            self._scale = self._stopping.scale(point)
+            self.problem.threshold = self._stopping.threshold(point)
+        elif finite:
+            self._number += state.iterations
+        if finite or self._best is None:
+            seen = (self._number, value, norm, seconds)
+            for column, number in zip(self._history.values(), seen, strict=True):
+                column.append(number)
+        if not finite:
+            self._status = Status.NOT_FINITE
+            return True
+        if self._best is None or value <= self._best.value:
+            self._best = point
+        asked = False
+        if self._observers:
+            threshold = self.problem.threshold
+            shown = Iteration(self._number, point.M, value, norm, threshold, seconds)
+            wishes = [observer(shown) for observer in self._observers]
+            # Only True requests a stop; other values of an observer may be accidental.
+            asked = any(isinstance(wish, (bool, np.bool_)) and wish for wish in wishes)
+        halt = Status.STALLED if self._is_idle(point, value, norm) else state.halt
+        if norm <= self.problem.threshold:
+            self._status = Status.CONVERGED
+        elif halt is Status.STALLED and at_rounding(
+            self._flattest or point, max(self._scale, abs(value))
+        ):
+            self._status = Status.ROUNDING
+        elif halt is not None or asked:
+            self._status = halt or Status.OBSERVER
+        elif self._number >= self._limit:
+            self._status = Status.MAX_ITERATIONS
+        return self._status is not None
+
+    def _is_idle(self, point: RiemannianPoint, value: float, norm: float) -> bool:
+        """Return True if neither value nor gradient has improved for a while.
+
+        The flattest point is kept.
+        """
+        least = self._least_value
+        lower = math.isinf(least) or value < least - VALUE_ROUNDING * abs(value)
+        flatter = norm < _FLATTER * self._least_gradient
+        self._idle = 0 if lower or flatter else self._idle + 1
+        if lower:
+            self._least_value = value
+        self._least_gradient = min(self._least_gradient, norm)
+        kept, best = self._flattest or point, self._best or point
+        highest = best.value + 1e-12 * abs(best.value)
+        if value <= highest and (kept.value > highest or norm < kept.gradient_norm):
+            kept = point
+        self._flattest = kept
+        return self._idle >= self._patience
+
+    def run(self, told: Status | None) -> Run:
+        """Return the record of the run.
+
+        - told: status of the limit or interrupt that ended the run, or None
+        - raises KeyboardInterrupt, TimeLimitError: The run ended before the first state.
+        """
+        status = told or self._status
+        assert status is not None
+        if self._last is None:
+            pass_on(status)
+        # Among points with equal values up to rounding, the best has the smallest gradient.
+        final = self._best or self._last
+        if status is Status.ROUNDING:
+            final = self._flattest
+        elif status is Status.CONVERGED:
+            final = self._last
+        assert final is not None
+        return Run(
+            M=final.M.copy(),
+            value=final.value,
+            gradient_norm=final.gradient_norm,
+            status=status,
+            iterations=self._number,
+            evaluations=dict(self.problem.evaluations),
+            history=self._history,
+            seconds=time.perf_counter() - self._began,
+        )
+
+
+def at_rounding(point: RiemannianPoint, scale: float) -> bool:
+    """Return True if the gradient is rounding error for a function of the given scale."""
+    return point.gradient_norm <= _ROUNDING_LEVEL * scale
+
+
+def unless_flat(
+    problem: Problem, run: Run, random_point: Callable[[np.random.Generator], Array]
+) -> Run:
+    """Return the run, with `Status.FLAT` if the function is piecewise constant.
+
+    Counts and rounded values are piecewise constant: values at random points differ from the value
+    at the start, and all gradients are zero there.
+    """
+    if run.iterations > 0 or not run.status.converged:
+        return run
+    if problem.penalty is not None or problem.manifold.dimension == 0:
+        # The test needs a smooth f and a manifold of positive dimension.
+        return run
+    counted, rng = RiemannianProblem(problem), np.random.default_rng(0)
+    jump, slope = 0.0, run.gradient_norm
+    for _ in range(5):
+        other = counted.at(random_point(rng))
+        if not math.isfinite(other.value):
+            continue
+        jump = max(jump, abs(other.value - run.value))
+        slope = max(slope, other.gradient_norm)
+        if slope > _NO_SLOPE * jump:
+            break
+    flat = jump > _DIFFERENT * abs(run.value) and slope <= _NO_SLOPE * jump
+    return replace(
+        run,
+        status=Status.FLAT if flat else run.status,
+        evaluations=dict(Counter(run.evaluations) + counted.evaluations),
+    )

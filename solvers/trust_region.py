@@ -12,11 +12,10 @@ import numpy as np
 
 from ldr.solvers.checks import keep_number, keep_whole
 from ldr.solvers.descent.lbfgs import LBFGS
-from ldr.solvers.loop import at_rounding
 from ldr.solvers.manifolds import Array, Manifold
 from ldr.solvers.problem import Preconditioner, RiemannianPoint, RiemannianProblem
 from ldr.solvers.second_order import hessian_eigen
-from ldr.solvers.solver import Solver, State, Stopping
+from ldr.solvers.solver import Solver, State, Stopping, at_rounding
 from ldr.solvers.status import Status
 
 

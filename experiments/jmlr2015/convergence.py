@@ -15,9 +15,9 @@ from ldr.objectives import PCA
 from ldr.objectives.families.trace import Trace
 from ldr.objectives.families.trace_ratio import TraceRatio
 from ldr.objectives.problem import BoundObjective
-from ldr.solvers.loop import minimise
 from ldr.solvers.manifolds import Array, Stiefel
 from ldr.solvers.registry import NATIVE
+from ldr.solvers.solver import minimise
 from ldr.solvers.trace_ratio import SelfConsistentField
 
 D, R, N = 100, 10, 100  # the paper does not say how many points it took

@@ -14,7 +14,7 @@ from experiments.jmlr2015.protocol import improvement_of_code
 from experiments.jmlr2015.sweeps import KEY, Extent, sweep_cases, sweep_cost
 from experiments.machine.store import Row
 from ldr.multistart import solver_for
-from ldr.solvers.loop import minimise
+from ldr.solvers.solver import minimise
 
 __all__ = ["COLUMNS", "KEY", "further_cases", "further_cost", "further_rows"]
 

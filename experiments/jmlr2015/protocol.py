@@ -14,9 +14,8 @@ from experiments.jmlr2015.problems import Case, Prepared, prepare, published_maf
 from ldr.multistart import solver_for
 from ldr.objectives.families.trace_ratio import TraceRatio
 from ldr.objectives.problem import Certificate
-from ldr.solvers.loop import minimise
 from ldr.solvers.manifolds import Array
-from ldr.solvers.solver import Iteration, Run, Solver
+from ldr.solvers.solver import Iteration, Run, Solver, minimise
 from ldr.solvers.status import Status
 from ldr.solvers.trust_region import TrustRegion
 from ldr.solving import certify_run

@@ -26,10 +26,9 @@ from ldr.objectives.statistics.sums import counting_rows
 from ldr.objectives.view import Compact, View
 from ldr.solvers.errors import DataError
 from ldr.solvers.linalg.eigen import cross_product, product
-from ldr.solvers.loop import minimise
 from ldr.solvers.manifolds import Array, Grassmann, Manifold, polar_factor
 from ldr.solvers.problem import Point, RiemannianProblem
-from ldr.solvers.solver import Run, Stopping
+from ldr.solvers.solver import Run, Stopping, minimise
 from ldr.solvers.trust_region import TrustRegion
 
 

@@ -39,11 +39,10 @@ from ldr.solvers.linalg.eigen import (
     rank_tolerance,
     symmetric_eigen,
 )
-from ldr.solvers.loop import run_through
 from ldr.solvers.manifolds import Array, Grassmann, Stiefel
 from ldr.solvers.manifolds.manifold import sym
 from ldr.solvers.problem import Point, Preconditioner
-from ldr.solvers.solver import AnySolver
+from ldr.solvers.solver import AnySolver, run_through
 from ldr.solvers.trace_ratio import SelfConsistentField
 
 # Threshold: if column weights differ by a larger factor, the smallest are lost in rounding errors.

@@ -30,9 +30,9 @@ from ldr.solvers.linalg.products import (
     conjugate_gradients,
     largest_pairs,
 )
-from ldr.solvers.loop import run_through
 from ldr.solvers.manifolds import Array, polar_factor
 from ldr.solvers.problem import Preconditioner
+from ldr.solvers.solver import run_through
 from ldr.solvers.trust_region import TrustRegion
 
 if TYPE_CHECKING:

@@ -12,7 +12,6 @@ import numpy as np
 from ldr.solvers.checks import keep_number, keep_numbers
 from ldr.solvers.descent.line_search import initial_step
 from ldr.solvers.errors import ArgumentError
-from ldr.solvers.loop import minimise
 from ldr.solvers.manifolds import Array, Grassmann, Manifold, Multiplier, Orthonormal
 from ldr.solvers.manifolds.manifold import sym
 from ldr.solvers.manifolds.support import (
@@ -24,7 +23,7 @@ from ldr.solvers.manifolds.support import (
 )
 from ldr.solvers.nonsmooth.penalty import L1, Penalty
 from ldr.solvers.problem import Point, Problem, RiemannianPoint, RiemannianProblem
-from ldr.solvers.solver import Solver, State, Stopping
+from ldr.solvers.solver import Solver, State, Stopping, minimise
 from ldr.solvers.status import Status
 from ldr.solvers.trust_region import TrustRegion
 

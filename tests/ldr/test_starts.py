@@ -9,8 +9,8 @@ from ldr.errors import ArgumentError
 from ldr.objectives import Data, named
 from ldr.objectives.data.opening import as_samples
 from ldr.solvers import Stopping, TrustRegion, minimise
-from ldr.solvers.loop import Tracker
 from ldr.solvers.saddles import leave_saddles, smallest_curvature
+from ldr.solvers.solver import Tracker
 from ldr.testing import brockett, symmetric
 
 

@@ -24,10 +24,10 @@ from ldr.solvers import (
     solver_names,
 )
 from ldr.solvers.descent.line_search import search
-from ldr.solvers.loop import VALUE_ROUNDING, Tracker, unless_flat
 from ldr.solvers.manifolds import SparseStiefel
 from ldr.solvers.problem import Point, RiemannianProblem
 from ldr.solvers.second_order import FlatError, HessianInverse
+from ldr.solvers.solver import VALUE_ROUNDING, Tracker, unless_flat
 from ldr.solvers.trust_region import GradientsFirst
 from ldr.testing import PROBLEMS, FunctionProblem, rayleigh, symmetric
 
