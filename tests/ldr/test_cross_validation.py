@@ -478,13 +478,6 @@ def test_least_squares_leave_one_out_by_the_hat_matrix():
     assert ("predicts better than all" in found.findings[0]) == (path.q2[0] < 0)
 
 
-@pytest.mark.parametrize("name", ["orthogonal-maf", "pca"])
-def test_samples_with_other_columns_are_refused(name):
-    X = np.random.default_rng(0).standard_normal((30, 5))
-    with pytest.raises(ArgumentError, match=r"X has 3 .*expected 5"):
-        ldr.score(ldr.solve(name, X, 2), X[:, :3])
-
-
 def test_solutions_of_folds_that_did_not_converge_are_counted():
     X = real_data.wine()[0]
     with pytest.warns(ConvergenceWarning):

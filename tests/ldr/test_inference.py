@@ -47,27 +47,11 @@ def problems(name):
     return windows(series(), 40)[::8], None
 
 
-STACKED = [
-    ("pca", {}),
-    ("orthogonal-lda", {}),
-    ("orthogonal-lda", {"ridge": 0.1}),
-    ("lda", {}),
-    ("orthogonal-maf", {"lag": 2}),
-    ("maf", {}),
-    ("sfa", {}),
-    ("sfa", {"whiten": True}),
-    ("orthogonal-sfa", {"ridge": 0.01}),
-    ("sir", {}),
-    ("pls", {}),
-    ("cca", {}),
-    ("tica", {"lag": 3, "ridge": 0.01}),
-    ("csp", {}),
-    ("spoc", {"ridge": 0.1}),
-    ("phd", {}),
-]
-
-
-@pytest.mark.parametrize(("name", "parameters"), STACKED)
+# `ldr.testing` compares the values and maps of all methods; this, the numbers of components too.
+@pytest.mark.parametrize(
+    ("name", "parameters"),
+    [("orthogonal-lda", {}), ("maf", {}), ("sfa", {"whiten": True}), ("cca", {}), ("csp", {})],
+)
 def test_many_equal_one_at_a_time(name, parameters):
     X, y = problems(name)
     found = ldr.solve_many(name, X, 2, y=y, **parameters)

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import ldr
-from ldr.errors import ArgumentError, DataError, SingularError
+from ldr.errors import ArgumentError, DataError
 from ldr.objectives import REGISTRY
 from ldr.objectives.data.data import as_tuple
 from ldr.sensitivity.equations import Given, equations, moved, regular, statement_of
@@ -278,20 +278,6 @@ def test_other_shapes_are_refused_in_words(wrap):
         wrap(ldr.layer("orthogonal-lda", 2))(X)
     with pytest.raises(DataError, match=r"y has shape \(5,\)"):
         wrap(ldr.layer("orthogonal-lda", 2))(X, y[:5])
-
-
-def test_ties_are_refused_with_their_numbers():
-    rng = np.random.default_rng(0)
-    ones = np.hstack([np.ones((40, 1)), rng.standard_normal((40, 4))])
-    U = np.sqrt(40) * np.linalg.qr(ones)[0][:, 1:]
-    project = ldr.layer("pca", 2)
-    for eigenvalues, said in (([3, 3, 2, 1], "equal scores, 3"), ([3, 2, 2, 1], "number is 2")):
-        X = U * np.sqrt(eigenvalues)
-        with pytest.raises(SingularError, match=said):
-            jax.grad(lambda X: project(X)[0, 0])(X)
-    X = U * np.sqrt([3, 3, 2, 1])
-    with pytest.raises(SingularError, match="equal scores, 3"):
-        ldr.solve("pca", X, 2).sensitivity(X).pullback(np.ones((2, 4)))
 
 
 @pytest.mark.parametrize("weighted", [False, True])

@@ -158,19 +158,6 @@ def test_estimators():
         ldr.PCA(2).fit(X, groups=IDS)
 
 
-def test_folds_and_draws_take_whole_trials():
-    path = ldr.path("orthogonal-maf", by_time(TRIALS), [1, 2], folds=4, random_state=0)
-    assert path.scores.shape == (2, 4) and path.values[1] == pytest.approx(
-        ldr.solve("orthogonal-maf", by_time(TRIALS), 2).value, rel=1e-12
-    )
-    drawn = ldr.bootstrap("orthogonal-maf", X, 2, groups=IDS, draws=3, random_state=0)
-    assert drawn.converged.all() and np.abs(drawn.values - drawn.result.value).max() < 0.1
-    with pytest.raises(ArgumentError, match="folds = 41 does not split these 40 trials"):
-        ldr.path("orthogonal-maf", by_time(TRIALS), [1], folds=41)
-    with pytest.raises(ArgumentError, match="does not go with groups or trials"):
-        ldr.bootstrap("orthogonal-maf", by_time(TRIALS), 2, block=5)
-
-
 def test_what_is_no_trials():
     with pytest.raises(DataError, match=r"groups: the rows of trial 0 are not contiguous"):
         ldr.solve("orthogonal-maf", X, 2, groups=np.arange(400) % 7)
@@ -182,6 +169,8 @@ def test_what_is_no_trials():
         ldr.OrthogonalMAF(1).fit([TURNED[0], TURNED[1][:3]])
     with pytest.raises(DataError, match=r"groups is the string 'trial', which names a column"):
         ldr.solve("orthogonal-maf", X, 2, groups="trial")
+    with pytest.raises(ArgumentError, match="folds = 41 does not split these 40 trials"):
+        ldr.path("orthogonal-maf", by_time(TRIALS), [1], folds=41)
 
 
 KIND = np.arange(40) % 2

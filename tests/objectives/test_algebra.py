@@ -83,6 +83,7 @@ def bound(objective, data, r=2):
     return objective.bind(as_data(objective, data, labels_of(data)), r)
 
 
+@pytest.mark.smoke
 @pytest.mark.parametrize("key", SUMS)
 def test_derivatives_and_manifold(key):
     objective, data, manifold = SUMS[key]

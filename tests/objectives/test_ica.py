@@ -55,22 +55,10 @@ def test_mean_of_a_gaussian(name):
 
     found = scipy.integrate.quad(density, -12, 12, epsabs=1e-13)[0]
     assert contrast.gaussian == pytest.approx(found, abs=1e-11)
+    assert np.isfinite(contrast.value(np.array([1e4, -1e4]))).all()
     exact = {"kurtosis": 0.75, "exp": -np.sqrt(0.5)}
     if name in exact:
         assert contrast.gaussian == pytest.approx(exact[name], rel=1e-14)
-
-
-@pytest.mark.parametrize("name", CONTRASTS | EXPERTS)
-def test_derivatives_of_contrasts(name):
-    contrast = (CONTRASTS | EXPERTS)[name]
-    y, h = np.linspace(-4, 4, 41), 1e-5
-
-    def second(y):
-        return contrast.second(y, contrast.first(y))
-
-    for f, df in ((contrast.value, contrast.first), (contrast.first, second)):
-        np.testing.assert_allclose(df(y), (f(y + h) - f(y - h)) / (2 * h), atol=1e-8, rtol=1e-8)
-    assert np.isfinite(contrast.value(np.array([1e4, -1e4]))).all()
 
 
 @pytest.mark.parametrize("name", EXPERTS)
@@ -80,6 +68,7 @@ def test_experts_are_densities(name):
         lambda y: float(np.exp(-expert.value(np.array(y)))), -np.inf, np.inf
     )
     assert mass[0] == pytest.approx(1, abs=1e-6)
+    assert np.isfinite(expert.value(np.array([1e4, -1e4]))).all()
 
 
 # Orthogonal

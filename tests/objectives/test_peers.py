@@ -5,7 +5,6 @@ import warnings
 import numpy as np
 import pytest
 from scipy.spatial.distance import pdist, squareform
-from sklearn.cross_decomposition import CCA
 from sklearn.decomposition import KernelPCA
 from sklearn.manifold import LocallyLinearEmbedding, SpectralEmbedding
 
@@ -24,18 +23,6 @@ def angle(A, B):
 def up_to_signs(A, B, rtol=1e-6):
     signs = np.sign(np.sum(A * B, axis=0))
     np.testing.assert_allclose(A * signs, B, atol=rtol * np.abs(B).max())
-
-
-@pytest.mark.parametrize("views", [real_data.linnerud, real_data.tumour_views])
-def test_cca(views):
-    Xa, Xb = views()
-    r = 2
-    theirs = CCA(r, tol=1e-12, max_iter=100_000).fit(Xa, Xb)
-    Ya, Yb = theirs.transform(Xa, Xb)
-    correlations = [np.corrcoef(a, b)[0, 1] for a, b in zip(Ya.T, Yb.T, strict=True)]
-    ours = ldr.solve("cca", (Xa, Xb), r)
-    assert ours.value == pytest.approx(sum(correlations), rel=1e-6)
-    assert angle(ours.transform((Xa, Xb))[0], Ya) < 1e-4
 
 
 def test_classical_mds():

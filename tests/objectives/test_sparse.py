@@ -80,22 +80,6 @@ def test_cca_of_few_rows_has_its_ridge_in_all_columns():
 
 
 @pytest.mark.parametrize("name", CASES)
-def test_derivatives_of_what_leaves_the_rows_span(name):
-    named, _, X, y = CASES[name]
-    few = slice(None, None, 20)
-    X = X[few] if y is not None else tuple(x[few][:9] for x in X)
-    problem = named.bind(as_data(named, X, None if y is None else y[few]), 2)
-    rng = np.random.default_rng(0)
-    M, V = problem.random_point(rng), problem.random_point(rng)
-    h = 1e-5
-    ahead, back = problem.at(M + h * V), problem.at(M - h * V)
-    slope = np.vdot(problem.at(M).gradient, V)
-    assert slope == pytest.approx((ahead.value - back.value) / (2 * h), rel=1e-7)
-    curved = (ahead.gradient - back.gradient) / (2 * h)
-    np.testing.assert_allclose(problem.at(M).hessian_vector(V), curved, rtol=1e-5, atol=1e-7)
-
-
-@pytest.mark.parametrize("name", CASES)
 def test_without_a_penalty_they_are_the_smooth_ones(name):
     named, smooth, X, y = CASES[name]
     found = ldr.solve(type(named)(0.0, ridge=0.1), X, 2, y=y)

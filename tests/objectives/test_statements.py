@@ -49,7 +49,10 @@ def test_whole_numbers_are_labels_or_a_quantity_and_a_note_says_which(method, ki
     told = [ldr.solve(method, X, 1, response=kind, response_width=1.0, **options)
             for kind in (as_well, other)]  # fmt: skip
     assert told[0].value == result.value != told[1].value
-    assert not any("distinct" in note for each in told for note in each.notes)
+    names = ldr.solve(
+        method, X, 1, **{**options, "y": np.array(["a", "b", "c"])[np.arange(30) % 3]}
+    )
+    assert not any("distinct" in note for each in (*told, names) for note in each.notes)
 
 
 @pytest.mark.parametrize("average", ["rows", "trials"])
@@ -63,24 +66,6 @@ def test_power_of_filters_of_several_classes(average):
     shares = {"rows": np.ones(3) / 3, "trials": np.array([0.5, 0.3, 0.2])}[average]
     powers = [np.mean((X[y == c] @ result.P.T) ** 2, axis=0) for c in "abc"]
     np.testing.assert_allclose(shares @ powers, 1.0, rtol=1e-10)
-
-
-def test_means_of_windows():
-    """S_2T of all columns is the covariance of windows, each place about its own mean, averaged."""
-    rng = np.random.default_rng(0)
-    X = np.cumsum(rng.standard_normal((60, 2)), axis=0)
-    windows = np.lib.stride_tricks.sliding_window_view(X, 4, axis=0).transpose(0, 2, 1)
-    away = windows - windows.mean(axis=0)
-    C = [np.mean([away[:, j + k].T @ away[:, j] / len(away) for j in range(4 - k)], axis=0)
-         for k in range(4)]  # fmt: skip
-
-    def half_log_det(length):
-        blocks = [[C[i - j] if i >= j else C[j - i].T for j in range(length)]
-                  for i in range(length)]  # fmt: skip
-        return np.linalg.slogdet(np.block(blocks))[1]
-
-    result = ldr.solve("dca", X, 2, window=2, certify=False)
-    assert result.value == pytest.approx(half_log_det(2) - 0.5 * half_log_det(4), rel=1e-9)
 
 
 def test_copies_are_neighbours_at_distance_zero():

@@ -226,19 +226,6 @@ def test_sums_kernels_and_the_rest_work_with_it():
     assert streamed.value == pytest.approx(ldr.solve(OrthogonalSFA(nested=True), X, 2).value)
 
 
-@pytest.mark.parametrize("name", ["orthogonal-lda", "orthogonal-maf", "orthogonal-sfa"])
-def test_many_problems_at_once_are_nested_too(name):
-    X, y = real_data.wine()
-    sets, labels = X[:177, :5].reshape(59, 3, 5).transpose(1, 0, 2), y[:177].reshape(59, 3).T
-    labels = labels if name == "orthogonal-lda" else [None] * 3
-    given = {"y": labels} if name == "orthogonal-lda" else {}
-    many = ldr.solve_many(name, sets, 2, nested={1: 1.0, 2: 3.0}, **given)
-    for value, Z, z in zip(many.values, sets, labels, strict=True):
-        one = ldr.solve(name, Z, 2, y=z, nested={1: 1.0, 2: 3.0})
-        assert value == pytest.approx(one.value, rel=1e-10)
-    assert many.alone == 0
-
-
 def test_objectives_say_what_they_are():
     nested = OrthogonalLDA(nested=[5, 1])
     assert (

@@ -427,11 +427,6 @@ def test_a_wrong_gradient_is_found_on_some_rows(saved):
     assert not ldr.check(wrong, saved(X), R).passed
 
 
-@pytest.mark.parametrize("backend", OWN)
-def test_check_of_own_sums(backend, saved):
-    assert ldr.check(OWN[backend], saved(X), R).passed
-
-
 def test_all_rows_at_once_are_refused_where_they_do_not_fit(saved, monkeypatch):
     monkeypatch.setattr(memory, "SMALL", 0)
     monkeypatch.setattr(memory, "available", lambda: (2000.0, "a small machine"))
