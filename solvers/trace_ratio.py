@@ -5,8 +5,10 @@ The module has functions for a stack of small problems and for one problem, smal
 
 from __future__ import annotations
 
+import math
+from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Protocol, cast
+from typing import NamedTuple, Protocol, cast
 
 import numpy as np
 
@@ -115,11 +117,20 @@ class TraceRatioLike(Protocol):
     def weights(self) -> Array: ...
 
 
+class Tangent(NamedTuple):
+    """The value and the slope of f(rho) = sum_j v_j lambda_j(A - rho B) at a shift."""
+
+    shift: float
+    f: float
+    slope: float
+
+
 @dataclass(frozen=True)
 class FieldState(State):
-    """A state with the eigenvectors of the last step."""
+    """A state with the eigenvectors of the last step, and f at the last two shifts."""
 
     span: Array = field(kw_only=True)
+    tangents: Sequence[Tangent] = field(default=(), kw_only=True)
 
 
 @dataclass(frozen=True)
@@ -155,24 +166,46 @@ class SelfConsistentField(Solver[FieldState]):
         stationary point is near the maximum if the last step hardly increased the ratio.
         """
         ratio = cast(TraceRatioLike, problem.problem)
-        old, span = state.point, state.span
+        old, span, tangents = state.point, state.span, state.tangents
         # Rounding error of a ratio of zero, computed from the traces of A and B.
         rounding = 8 * _EPS * abs(ratio.A.trace()) / max(ratio.B.trace(), _TINY)
         while True:
             # The shift is slightly above the ratio: at the ratio itself a column that dominates B
             # would give an eigenvalue of random sign.
-            M, span = _next(ratio, -old.value + 8 * _EPS * abs(old.value), old.M, span)
+            shift = _beyond(-old.value, tangents) + 8 * _EPS * abs(old.value)
+            M, span = _next(ratio, shift, old.M, span)
             new = problem.at(M)
             gain, size = old.value - new.value, abs(new.value)
             nothing = VALUE_ROUNDING * size + rounding
+            if gain < -nothing and len(tangents) == 2:  # the shift was too far beyond the root
+                tangents = ()
+                continue
+            if span is M:  # eigenvectors of A - shift B, and not the best M in a subspace
+                slope = -float(np.vdot(M * ratio.weights, ratio.B @ M))
+                tangents = (*tangents[-1:], Tangent(shift, slope * (shift + new.value), slope))
             if gain < -nothing:  # only rounding can decrease the ratio
                 return FieldState(old, span=span, halt=Status.ROUNDING)
             # Convergence is quadratic: a gradient of which half remains is a rounding error.
             if gain <= nothing and new.gradient_norm > 0.5 * old.gradient_norm:
-                return FieldState(new, span=span, halt=Status.ROUNDING)
+                return FieldState(new, span=span, tangents=tangents, halt=Status.ROUNDING)
             if gain <= _FLAT * size or new.gradient_norm > (problem.threshold or _FLAT * size):
-                return FieldState(new, span=span)
+                return FieldState(new, span=span, tangents=tangents)
             old = new
+
+
+def _beyond(rho: float, tangents: Sequence[Tangent]) -> float:
+    """Return the root of a quadratic model of f, which lies beyond Newton's iterate rho.
+
+    The curvature is that of the cubic through the values and slopes at the last two shifts.
+    """
+    if len(tangents) < 2 or tangents[0].shift == tangents[1].shift:
+        return rho
+    before, last = tangents
+    moved = last.shift - before.shift
+    bend = (2.0 * before.slope + 4.0 * last.slope - 6.0 * (last.f - before.f) / moved) / moved
+    step = rho - last.shift
+    inner = max(0.0, 1.0 + 2.0 * max(bend, 0.0) * step / last.slope)
+    return last.shift + 2.0 * step / (1.0 + math.sqrt(inner))
 
 
 def _next(ratio: TraceRatioLike, rho: float, M: Array, span: Array) -> tuple[Array, Array]:
@@ -184,7 +217,8 @@ def _next(ratio: TraceRatioLike, rho: float, M: Array, span: Array) -> tuple[Arr
     """
     A, B, r = ratio.A, ratio.B, M.shape[1]
     if not few_of_many(A, r):
-        return top_eigenvectors(A - rho * B, r)[1], M
+        vectors = top_eigenvectors(A - rho * B, r)[1]
+        return vectors, vectors
     vectors = top_eigenvectors(A - rho * B, r + 20)[1]
     Q = np.linalg.qr(np.hstack([vectors, span, M]))[0]
     small_A, small_B = (sym(Q.T @ S @ Q)[None] for S in (A, B))
