@@ -117,10 +117,11 @@ def spectra(parts: Sequence[Array], length: int, logs: Sequence[Array] | None = 
     - logs (n_i,): logarithms of the rows' weights
     - returns: the mean over segments, weighted by the geometric mean of the rows' weights.
     """
-    k, window = parts[0].shape[1], _window(length)
+    k, window = parts[0].shape[1], hann_window(length)
     found, counts = np.zeros((length // 2, k, k)), 0.0
     for i, part in enumerate(parts):
-        for where in _segments(len(part), length):
+        for start in segment_starts(len(part), length):
+            where = slice(start, start + length)
             z = np.fft.rfft(window * part[where], axis=0)[1:]
             sides = np.stack([z.real, z.imag], axis=1)  # shape: F frequencies, 2 parts, k columns
             count = 1.0 if logs is None else float(np.exp(logs[i][where].mean()))
@@ -129,13 +130,13 @@ def spectra(parts: Sequence[Array], length: int, logs: Sequence[Array] | None = 
     return found / counts
 
 
-def _window(length: int) -> Array:
+def hann_window(length: int) -> Array:
     return np.sin(np.pi * np.arange(length) / length)[:, None] ** 2
 
 
-def _segments(n: int, length: int) -> list[slice]:
-    starts = range(0, n - length + 1, max(1, length // 2))
-    return [slice(start, start + length) for start in starts]
+def segment_starts(n: int, length: int) -> np.ndarray:
+    """Return the first rows of half-overlapping segments of n rows."""
+    return np.arange(0, n - length + 1, max(1, length // 2))
 
 
 class SpectralEntropyPoint(Point):
@@ -190,39 +191,6 @@ class SpectralEntropyPoint(Point):
         return 2.0 * (change + np.einsum("fj,fij->ij", self.pulls, self._R @ V))
 
 
-class SpectralRows:
-    """Spectral entropy as a function of the projected whitened rows Y = ZM of a series."""
-
-    def __init__(self, point: SpectralEntropyPoint, Y: Array, length: int) -> None:
-        self._point, self._shape, self._length = point, Y.shape, length
-        self._segments = _segments(len(Y), length)
-        self._z = self._transformed(Y)
-
-    def _transformed(self, Y: Array) -> np.ndarray:
-        """(segments, F, r)."""
-        pieces = np.array([Y[where] for where in self._segments])
-        return np.asarray(np.fft.rfft(_window(self._length) * pieces, axis=1)[:, 1:])
-
-    def _back(self, z: np.ndarray) -> Array:
-        """Return twice the gradient in Y of the mean over segments of Re <z, transform of Y>."""
-        half = 2.0 if self._length % 2 else np.r_[np.full(z.shape[1] - 1, 2.0), 4.0][:, None]
-        whole = np.concatenate([np.zeros_like(z[:, :1]), half * z], axis=1)
-        pieces = np.fft.irfft(whole, self._length, axis=1) * (0.5 * self._length)
-        found = np.zeros(self._shape)
-        for where, piece in zip(self._segments, _window(self._length) * pieces, strict=True):
-            found[where] += piece
-        return found / len(self._segments)
-
-    @cached_property
-    def slope(self) -> Array:
-        return self._back(self._point.pulls * self._z)
-
-    def curvature(self, dY: Array) -> Array:
-        dz = self._transformed(dY)
-        da = 2.0 * np.mean(self._z.real * dz.real + self._z.imag * dz.imag, axis=0)
-        return self._back(self._point.change_of_pulls(da) * self._z + self._point.pulls * dz)
-
-
 @dataclass(frozen=True)
 class SpectralEntropy(BoundObjective):
     """Problem of the sum of the columns' spectral entropies, on the Stiefel manifold.
@@ -254,9 +222,6 @@ class SpectralEntropy(BoundObjective):
 
     def at(self, M: Array) -> SpectralEntropyPoint:
         return SpectralEntropyPoint(self, M)
-
-    def of_white_rows(self, Z: Array, M: Array) -> SpectralRows:
-        return SpectralRows(self.at(M), Z @ M, self.length)
 
     def hidden(self, M: Array) -> float:
         # A whitening error e changes amplitudes by 2e; `sensitive` bounds the entropy's derivative.

@@ -271,27 +271,11 @@ class SourcesPoint(Point):
         return found if self._gaussian is not None else found - self._share * self.M @ self._inverse
 
     def hessian_vector(self, V: Array) -> Array:
-        found = self._change(self._means.gradient, V, self._means.hessian_vector(V))
+        h, dh = self._means.gradient, self._means.hessian_vector(V)
         if self._gaussian is not None:
-            return found
+            return self._pull * dh - 2.0 * np.sum(h * V, axis=0) * h
         M, inverse = self.M, self._inverse
-        return found - self._share * (V - M @ (inverse @ (V.T @ M + M.T @ V))) @ inverse
-
-    def _change(self, h: Array, V: Array, dh: Array) -> Array:
-        """Return the change of F'(c) h, in M or in Y, along V."""
-        if self._gaussian is None:
-            return dh
-        return self._pull * dh - 2.0 * np.sum(h * V, axis=0) * h
-
-    @property
-    def slope(self) -> Array:
-        """Derivative in Y for rows in memory, without the term log|S|."""
-        assert isinstance(self._means, ContrastPoint)
-        return self._pull * self._means.slope
-
-    def curvature(self, dY: Array) -> Array:
-        assert isinstance(self._means, ContrastPoint)
-        return self._change(self._means.slope, dY, self._means.curvature(dY))
+        return dh - self._share * (V - M @ (inverse @ (V.T @ M + M.T @ V))) @ inverse
 
 
 class Sources(BoundObjective):

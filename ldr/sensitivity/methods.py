@@ -22,6 +22,8 @@ from ldr.objectives.dynamics import Dynamics, LinearDynamics, middles_and_steps
 from ldr.objectives.families.factors import FactorLikelihood
 from ldr.objectives.families.gram import kernel_width
 from ldr.objectives.families.trace import Trace
+from ldr.objectives.foreca import ForeCA, SpectralEntropy, hann_window, segment_starts
+from ldr.objectives.ica import SourcesInMemory
 from ldr.objectives.kernel import Response, as_response, gaussian_gram, gradient_of_median
 from ldr.objectives.objective import Objective
 from ldr.objectives.pls import EXPLAINED, PLSRegression, ScoreRegression
@@ -293,6 +295,64 @@ def _lagged(k: int, Z: Sequence[Traced], Y: Sequence[Traced]) -> Traced:
     """Return the mean of z_{t+k} y_t' over positions and windows."""
     products = [later.T @ earlier for later, earlier in zip(Z[k:], Y, strict=False)]
     return sum(products[1:], start=products[0]) / (len(products) * len(Z[0]))
+
+
+def white_rows(optimum: Optimum, objective: Objective, data: Data) -> TracedRows | None:
+    """Return the statement of foreca, ica or uica, functions of whitened rows."""
+    problem = optimum.problem
+    if isinstance(problem, SpectralEntropy) and isinstance(objective, ForeCA):
+        of = Closure(of_spectra, frame(optimum), objective.ridge, length=problem.length)
+    elif isinstance(problem, SourcesInMemory):
+        name = getattr(objective, "contrast", None) or getattr(objective, "expert", "")
+        degrees, gaussian = getattr(objective, "degrees", 0.0), problem.contrast.gaussian
+        of = Closure(of_sources, frame(optimum), degrees, gaussian, name=name)
+    else:
+        return None
+    return TracedRows(optimum, of, [data.samples.dense()])
+
+
+def _whitened(X: Traced, M: Traced, L: Traced, ridge: Traced = 0.0) -> tuple[Traced, ...]:
+    """Return the scores, the map and the mean of whitened rows.
+
+    To first order T'CT = M'M holds for T = L(I - E/2)M, where L'CL = I + E.
+    """
+    mean, start = X.mean(axis=0), L @ M
+    Z = X - mean
+    square = Z.T @ (Z @ start) / len(Z) + ridge * (Z**2).sum() / Z.size * start
+    T = 1.5 * start - 0.5 * L @ (L.T @ square)
+    return Z @ T, T, mean
+
+
+def of_spectra(X: Traced, M: Traced, *given: Traced, length: int) -> Observed:
+    """Compute foreca from the spectra of half-overlapping segments."""
+    Y, T, mean = _whitened(X[0], M, *given)
+    places = segment_starts(len(Y), length)[:, None] + np.arange(length)
+    powers = jnp.abs(jnp.fft.rfft(hann_window(length) * Y[places], axis=1)[:, 1:]) ** 2
+    p = powers.sum(axis=0)
+    p = p / p.sum(axis=0)
+    entropies = -(p * jnp.log(p)).sum(axis=0) / np.log(len(p))
+    return Observed((T.T,), (), (mean,), entropies.sum(), _NOTHING)
+
+
+def of_sources(X: Traced, M: Traced, *given: Traced, name: str) -> Observed:
+    """Compute ica, or uica, for which `gaussian` is None, up to a constant."""
+    L, degrees, gaussian = given
+    Y, T, mean = _whitened(X[0], M, L)
+    match name:
+        case "log cosh":
+            each = jnp.logaddexp(Y, -Y) - np.log(2.0)
+        case "kurtosis":
+            each = 0.25 * Y**4
+        case "exp":
+            each = -jnp.exp(-0.5 * Y**2)
+        case _:
+            each = 0.5 * (degrees + 1.0) * jnp.log1p(Y**2 / degrees)
+    means = each.mean(axis=0)
+    if gaussian is None:
+        value = means.sum() - 0.5 * jnp.linalg.slogdet(M.T @ M)[1]
+    else:
+        value = ((means - gaussian) ** 2).sum()
+    return Observed((T.T,), (), (mean,), value, _NOTHING)
 
 
 def robust_pca(optimum: Optimum, objective: Objective, data: Data) -> TracedRows | None:

@@ -2,7 +2,6 @@
 
 A function f = phi(Y) of projected rows Y = ZM uses the derivatives of the solver: the gradient
 Z'phi'(Y) changes by dZ'phi'(Y) + Z'phi''(Y)[dZ M], plus changes of parameters of phi with the rows.
-White rows are Z = XL with L'CL = I: with E = L'dC L, L changes by -LE/2, so that dZ = dX L - ZE/2.
 The gradient of a sum is the sum of the gradients of its terms.
 """
 
@@ -20,7 +19,7 @@ from ldr.objectives.coordinates import Axes
 from ldr.objectives.data.data import Data
 from ldr.objectives.families.composite import TraceSum, WeightedSum
 from ldr.objectives.families.pairwise import LabelledPairs
-from ldr.objectives.families.projected import OfWhiteRows, Projected, WhiteProjected
+from ldr.objectives.families.projected import Projected
 from ldr.objectives.objective import Objective, Sum
 from ldr.sensitivity import methods
 from ldr.sensitivity.forms import added, centred
@@ -55,6 +54,7 @@ def known(optimum: Optimum, objective: Objective, data: Data) -> Known | None:
             methods.kernel_gradients,
             methods.dynamics,
             methods.dynamical_components,
+            methods.white_rows,
             methods.FiltersOfRows.of,
             ProjectedRows.of,
             SumOfRows.of,
@@ -71,13 +71,12 @@ def scores_of(Y: Array, unit: float = 1.0) -> Array:
 class ProjectedRows(Known):
     """An optimum of phi(Y) with Y = ZM; phi may have parameters that depend on the rows.
 
-    - problem: None if Z is white: each column of M then has a meaning of its own
     - Z (n, k), L (d, k): Z = (X - m)L
     - unit: ratio of Y to the map of X - m
     - point: phi at the optimum
     """
 
-    problem: Projected | None
+    problem: Projected
     Z: Array
     L: Array
     unit: float
@@ -86,45 +85,29 @@ class ProjectedRows(Known):
     @classmethod
     def of(cls, optimum: Optimum, objective: Objective, data: Data) -> ProjectedRows | None:
         problem, rows = optimum.problem, data.samples.dense()
-        if isinstance(problem, OfWhiteRows):
-            L = frame(optimum)
-            if getattr(objective, "ridge", 0.0) != 0:
-                return None  # with a ridge the coordinates do not have unit variance
-            Z = problem.X if isinstance(problem, WhiteProjected) else centred(rows) @ L
-            return cls(optimum, None, Z, L, 1.0, problem.of_white_rows(Z, optimum.M))
         if not isinstance(problem, Projected) or not problem.follows:
             return None
         (view,), Z, L = problem.views, problem.X, frame(optimum)
         unit = 2.0 ** round(math.log2(np.linalg.norm(Z) / np.linalg.norm((rows - view.mean) @ L)))
         return cls(optimum, problem, Z, unit * L, unit, problem.at(optimum.M))
 
-    @property
-    def additive(self) -> bool:
-        return self.problem is not None
-
     def rate(self, dX: Sequence[Array]) -> Rate:
         Z, L, M, slope = self.Z, self.L, self.optimum.M, self.point.slope
         mean, r = dX[0].mean(axis=0), M.shape[1]
         dZ, dT, within = (dX[0] - mean) @ L, np.zeros((len(L), r)), np.zeros((r, r))
-        value, moved = 0.0, np.zeros_like(slope)
-        if self.problem is None:
-            half = sym(Z.T @ dZ) / len(Z)
-            dZ, dT, within = dZ - Z @ half, -L @ (half @ M), np.zeros((0, 0))
-        else:
-            value, moved = self.problem.rate_at(self.point, dZ)
+        value, moved = self.problem.rate_at(self.point, dZ)
         dY = dZ @ M
         value += float(np.vdot(slope, dY))
         gradient = dZ.T @ slope + Z.T @ (self.point.curvature(dY) + moved)
         if self._by_variance:
             within = 2.0 * sym(dY.T @ self._scores)
-        still = () if self.problem is None else (dT,)
         value *= self.optimum.problem.objective.sign * self.optimum.problem.unit
-        return Rate(gradient, Observed((dT.T,), still, (mean,), value, within))
+        return Rate(gradient, Observed((dT.T,), (dT,), (mean,), value, within))
 
     @property
     def _by_variance(self) -> bool:
         """True if variances of Y order the axes; otherwise the lengths of M's columns do."""
-        return self.problem is not None and not isinstance(self.problem, LabelledPairs)
+        return not isinstance(self.problem, LabelledPairs)
 
     @cached_property
     def _scores(self) -> Array:
@@ -133,31 +116,16 @@ class ProjectedRows(Known):
     def pulled(self, V: Sequence[Array]) -> list[Array]:
         L, M, W = self.L, self.optimum.M, self.optimum.turned(V)
         lowered, both = L.T @ V[0] / self.unit, W + W.T
-        if self.problem is None:
-            u = self.optimum.solve(lowered)
-        else:
-            across = self.Z.T @ self._scores if self._by_variance else L.T @ (L @ M)
-            u = self.optimum.solve(lowered + across @ both)
-        found = -self._crossed(u)
+        across = self.Z.T @ self._scores if self._by_variance else L.T @ (L @ M)
+        (found,) = self.crossed(-self.optimum.solve(lowered + across @ both))
         if self._by_variance:
-            found = found + self._scores @ both @ M.T
-        return self._in_columns(found, lowered)
+            found = found + centred(self._scores @ both @ (L @ M).T)
+        return [found]
 
     def crossed(self, U: Array) -> list[Array]:
-        return self._in_columns(self._crossed(U))
-
-    def _crossed(self, U: Array) -> Array:
-        """Return the derivative with respect to the rows of Z."""
         point, dY = self.point, self.Z @ U
-        found = point.slope @ U.T + point.curvature(dY) @ self.optimum.M.T
-        return found if self.problem is None else found + self.problem.pulled_at(point, dY)
-
-    def _in_columns(self, of_Z: Array, of_L: Array | float = 0.0) -> list[Array]:
-        """Return the derivative in X of <of_Z, Z> + <of_L, LM>; L depends on X if Z is white."""
-        if self.problem is None:
-            inside = self.Z.T @ of_Z + of_L @ self.optimum.M.T
-            of_Z = of_Z - self.Z @ (sym(inside) / len(self.Z))
-        return [centred(of_Z @ self.L.T)]
+        of_Z = point.slope @ U.T + point.curvature(dY) @ self.optimum.M.T
+        return [centred((of_Z + self.problem.pulled_at(point, dY)) @ self.L.T)]
 
 
 @dataclass(frozen=True)

@@ -12,7 +12,6 @@ from abc import abstractmethod
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cache, cached_property
-from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
 
@@ -205,14 +204,6 @@ _SHORT = 0.1
 _ROUGHLY = Stopping(1e-4, 50)
 
 
-@runtime_checkable
-class OfWhiteRows(Protocol):
-    """A problem of white rows Z whose function depends on ZM and M."""
-
-    def of_white_rows(self, Z: Array, M: Array) -> Any:
-        """Return the part of the function that depends on ZM; see `ProjectedPoint`."""
-
-
 class WhiteProjected(Projected):
     """Base of problems with whitened rows in memory."""
 
@@ -249,9 +240,6 @@ class WhiteProjected(Projected):
         H = point.hessian(V)
         rest = manifold.norm(M, point.gradient + H)
         return manifold.inner(M, V, H) > 0 and rest <= TrustRegion.kappa * point.gradient_norm
-
-    def of_white_rows(self, Z: Array, M: Array) -> Any:
-        return self.at(M)
 
 
 def matched(M: Array, N: Array) -> Array:
