@@ -147,7 +147,7 @@ def _by_curvature(
     if problem.penalty is not None:
         message = f"among matrices with these zeros {message}"
         if kind == "local":
-            from ldr.solvers.nonsmooth.proximal_gradient import slack_at
+            from ldr.solvers.proximal_gradient import slack_at
 
             slack = slack_at(problem, run.M)
             message = f"{message}, and no zero is about to change (slack {slack:.1e})"

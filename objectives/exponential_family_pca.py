@@ -19,7 +19,7 @@ from ldr.objectives.problem import BoundObjective, Fitted, LocalOptima, check_di
 from ldr.objectives.statistics.covariance import RowScatter, Variation
 from ldr.objectives.statistics.sums import counting_rows
 from ldr.objectives.view import LogCounts, View
-from ldr.solvers.descent.lbfgs import LBFGS
+from ldr.solvers.descent import LBFGS
 from ldr.solvers.errors import DataError
 from ldr.solvers.linalg.eigen import top_eigenvectors
 from ldr.solvers.manifolds import Array, Euclidean, Grassmann, Product

@@ -28,7 +28,7 @@ from ldr.objectives.problem import PROVED_GLOBAL, BoundObjective, Certificate, r
 from ldr.objectives.starts import random_points, screened
 from ldr.objectives.statistics.products import differences
 from ldr.objectives.statistics.sums import Codes, counted_rows, spread_rows, weighted
-from ldr.solvers.descent.lbfgs import LBFGS
+from ldr.solvers.descent import LBFGS
 from ldr.solvers.linalg.eigen import top_eigenvectors
 from ldr.solvers.manifolds import Array
 from ldr.solvers.solver import Stopping, minimise, run_through

@@ -32,6 +32,7 @@ from ldr.objectives.statistics.products import column_means, scaled_rows, shifte
 from ldr.objectives.statistics.sums import weighted
 from ldr.objectives.view import Compact, View, check_varies, noted, span_of
 from ldr.solvers.checks import LARGEST
+from ldr.solvers.coordinate_descent import CoordinateDescent
 from ldr.solvers.deadline import decomposing
 from ldr.solvers.linalg.bounds import SUMS_ROUNDING
 from ldr.solvers.linalg.eigen import (
@@ -50,7 +51,6 @@ from ldr.solvers.linalg.products import (
 )
 from ldr.solvers.manifolds import Array, Euclidean, Product, Stiefel
 from ldr.solvers.manifolds.manifold import thin_svd
-from ldr.solvers.nonsmooth.coordinate_descent import CoordinateDescent
 from ldr.solvers.problem import Point
 
 # Tolerance of residuals relative to the largest eigenvalue, and limit of matrix products.

@@ -32,7 +32,7 @@ from ldr.objectives.statistics.covariance import Variation
 from ldr.objectives.statistics.sums import Codes, weighted
 from ldr.objectives.view import Range
 from ldr.solvers.deadline import check
-from ldr.solvers.descent.lbfgs import LBFGS
+from ldr.solvers.descent import LBFGS
 from ldr.solvers.errors import ArgumentError, DataError
 from ldr.solvers.linalg.eigen import orthogonal_to, range_basis, top_eigenvectors
 from ldr.solvers.manifolds import Array

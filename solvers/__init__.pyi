@@ -1,11 +1,9 @@
-from .descent.first_order import ConjugateGradient, SteepestDescent
-from .descent.lbfgs import LBFGS
+from .coordinate_descent import CoordinateDescent
+from .descent import LBFGS, ConjugateGradient, SteepestDescent
 from .likelihoods import ExpectationMaximisation, Imputation, VariableProjection
 from .manifolds import Euclidean, Grassmann, Manifold, Product, Stiefel
-from .nonsmooth.coordinate_descent import CoordinateDescent
-from .nonsmooth.penalty import L1, Penalty
-from .nonsmooth.proximal_gradient import ProximalGradient, Smoothing
-from .problem import Point, Problem, Sum
+from .problem import L1, Penalty, Point, Problem, Sum
+from .proximal_gradient import ProximalGradient, Smoothing
 from .pymanopt import Pymanopt
 from .pymanopt_problems import PymanoptRun, from_pymanopt
 from .registry import named_solver, solver_names

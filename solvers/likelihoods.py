@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from ldr.solvers.descent.lbfgs import LBFGS
+from ldr.solvers.descent import LBFGS
 from ldr.solvers.errors import ArgumentError
 from ldr.solvers.manifolds import Array
 from ldr.solvers.problem import RiemannianProblem

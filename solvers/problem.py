@@ -1,5 +1,7 @@
 """Problems to be minimised: a Problem has a manifold and `at(M)`, which returns a Point.
 
+A Problem may also have a convex nonsmooth penalty, defined by its proximal map.
+
 `RiemannianProblem` and `RiemannianPoint` add Riemannian derivatives, and count the evaluations.
 """
 
@@ -9,8 +11,9 @@ import math
 from abc import ABC, abstractmethod
 from collections import Counter
 from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Protocol, runtime_checkable
+from typing import Protocol, runtime_checkable
 
 import numpy as np
 
@@ -18,9 +21,6 @@ from ldr.solvers.deadline import check
 from ldr.solvers.manifolds import Array, Manifold, Multiplier
 
 Preconditioner = Callable[[Array, Array], Array]
-
-if TYPE_CHECKING:
-    from ldr.solvers.nonsmooth.penalty import Penalty
 
 
 class Point(ABC):
@@ -197,3 +197,76 @@ class RiemannianProblem:
     def at(self, M: Array, point: Point | None = None) -> RiemannianPoint:
         """Return the function at M; `point` is the function's Point at M if already computed."""
         return RiemannianPoint(self, M, point)
+
+
+class Penalty(ABC):
+    """A convex function h, the sum of functions of the entries of M.
+
+    The problem is to minimise f + h, with the smooth part f of `Problem.at`.
+    """
+
+    @abstractmethod
+    def value(self, M: Array) -> float:
+        """Return h(M)."""
+
+    @abstractmethod
+    def prox(self, Z: Array, t: float) -> Array:
+        """Return the minimiser of |N - Z|^2/2 + t h(N) over N."""
+
+    @abstractmethod
+    def prox_derivative(self, Z: Array, t: float) -> Array:
+        """Return the derivative of each entry of the proximal map in the same entry of Z."""
+
+    @abstractmethod
+    def threshold(self, shape: tuple[int, ...]) -> Array:
+        """Return the largest subgradient of h at each zero entry."""
+
+    @abstractmethod
+    def slope(self, M: Array) -> Array:
+        """Return the derivative of h in the nonzero entries of M; 0 for zero entries."""
+
+    @abstractmethod
+    def smoothed(self, M: Array, width: float) -> tuple[float, Array, Array]:
+        """Return value, gradient and diagonal Hessian of a smoothed h.
+
+        Entries of M far above `width` are hardly affected by the smoothing.
+        """
+
+
+@dataclass(frozen=True)
+class L1(Penalty):
+    """The lasso's penalty h(M) = sum_ij w_ij |m_ij|.
+
+    Parameters
+    ----------
+    weight : float or ndarray of M's shape
+        w >= 0.
+    """
+
+    weight: float | Array
+
+    def value(self, M: Array) -> float:
+        return float(np.sum(self.weight * np.abs(M)))
+
+    def prox(self, Z: Array, t: float) -> Array:
+        """Return Z soft-thresholded by tw."""
+        return np.sign(Z) * np.maximum(np.abs(Z) - t * self.weight, 0.0)
+
+    def prox_derivative(self, Z: Array, t: float) -> Array:
+        return (np.abs(Z) > t * self.weight).astype(np.float64)
+
+    def threshold(self, shape: tuple[int, ...]) -> Array:
+        return np.broadcast_to(np.asarray(self.weight, dtype=np.float64), shape)
+
+    def slope(self, M: Array) -> Array:
+        return self.weight * np.sign(M)
+
+    def smoothed(self, M: Array, width: float) -> tuple[float, Array, Array]:
+        """Return sqrt(m^2 + width^2) in place of |m|."""
+        root = np.sqrt(M * M + width * width)
+        ratio = width / root
+        return (
+            float(np.sum(self.weight * root)),
+            self.weight * (M / root),
+            self.weight * (ratio * ratio / root),
+        )

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from difflib import get_close_matches
 
-from ldr.solvers.descent.first_order import ConjugateGradient, SteepestDescent
-from ldr.solvers.descent.lbfgs import LBFGS
+from ldr.solvers.coordinate_descent import CoordinateDescent
+from ldr.solvers.descent import LBFGS, ConjugateGradient, SteepestDescent
 from ldr.solvers.errors import ArgumentError, warn
 from ldr.solvers.likelihoods import ExpectationMaximisation, Imputation, VariableProjection
-from ldr.solvers.nonsmooth.coordinate_descent import CoordinateDescent
-from ldr.solvers.nonsmooth.proximal_gradient import ProximalGradient, Smoothing
+from ldr.solvers.proximal_gradient import ProximalGradient, Smoothing
 from ldr.solvers.pymanopt import PYMANOPT_SOLVERS, Pymanopt
 from ldr.solvers.solver import AnySolver
 from ldr.solvers.stochastic import SVRG

@@ -154,7 +154,7 @@ def leave_saddles(
             if isinstance(problem, DearProducts):
                 smooth = problem.for_curvature()
             if problem.penalty is not None:
-                from ldr.solvers.nonsmooth.proximal_gradient import OnSupport
+                from ldr.solvers.proximal_gradient import OnSupport
 
                 smooth = OnSupport(smooth, run.M)
             curvature = smallest_curvature(smooth, run.M)

@@ -8,8 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from ldr.solvers.descent.lbfgs import LBFGS, Pairs
-from ldr.solvers.descent.line_search import initial_step
+from ldr.solvers.descent import LBFGS, Pairs, initial_step
 from ldr.solvers.errors import ArgumentError
 from ldr.solvers.manifolds import Array
 from ldr.solvers.problem import Problem, RiemannianProblem, Sum

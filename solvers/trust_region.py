@@ -11,7 +11,7 @@ from typing import NamedTuple
 import numpy as np
 
 from ldr.solvers.checks import keep_number, keep_whole
-from ldr.solvers.descent.lbfgs import LBFGS
+from ldr.solvers.descent import LBFGS
 from ldr.solvers.manifolds import Array, Manifold
 from ldr.solvers.problem import Preconditioner, RiemannianPoint, RiemannianProblem
 from ldr.solvers.second_order import hessian_eigen

@@ -71,7 +71,7 @@ OF_OTHERS = [
     *(f"ldr.objectives.families.{name}" for name in ("row_sum",)),
     *(f"ldr.objectives.families.{name}" for name in ("composite",)),
     *(f"ldr.objectives.statistics.{name}" for name in ("row_spaces",)),
-    *(f"ldr.solvers.{name}" for name in ("registry", "stochastic", "nonsmooth.proximal_gradient")),
+    *(f"ldr.solvers.{name}" for name in ("registry", "stochastic", "proximal_gradient")),
     *(f"ldr.solvers.{name}" for name in ("manifolds.support",)),
     "ldr.objectives.slices",
 ]

@@ -37,8 +37,7 @@ from ldr.solvers.manifolds import (
     Stiefel,
     nearest_with_its_zeros,
 )
-from ldr.solvers.nonsmooth.penalty import L1
-from ldr.solvers.problem import Point
+from ldr.solvers.problem import L1, Point
 
 
 @runtime_checkable

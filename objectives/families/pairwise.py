@@ -42,7 +42,7 @@ from ldr.objectives.statistics.sums import (
     weighted,
 )
 from ldr.solvers.deadline import check, steps
-from ldr.solvers.descent.lbfgs import LBFGS
+from ldr.solvers.descent import LBFGS
 from ldr.solvers.errors import DataError
 from ldr.solvers.linalg.eigen import generalised_top_eigenvectors, range_basis, top_eigenvectors
 from ldr.solvers.manifolds import Array, Euclidean, Manifold

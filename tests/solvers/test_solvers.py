@@ -23,7 +23,7 @@ from ldr.solvers import (
     named_solver,
     solver_names,
 )
-from ldr.solvers.descent.line_search import search
+from ldr.solvers.descent import search
 from ldr.solvers.manifolds import SparseStiefel
 from ldr.solvers.problem import Point, RiemannianProblem
 from ldr.solvers.second_order import FlatError, HessianInverse
@@ -91,7 +91,7 @@ def test_gradients_come_first():
 
 
 def test_where_gradients_are_stuck_the_trust_region_goes_on(monkeypatch):
-    monkeypatch.setattr("ldr.solvers.descent.lbfgs.search", lambda *_: None)
+    monkeypatch.setattr("ldr.solvers.descent.search", lambda *_: None)
     problem = rayleigh()
     assert minimise(problem, random_start(problem), GradientsFirst()).status.converged
     assert problem.calls["hessian"] > 0

@@ -10,7 +10,7 @@ from functools import cached_property
 import numpy as np
 
 from ldr.solvers.checks import keep_number, keep_numbers
-from ldr.solvers.descent.line_search import initial_step
+from ldr.solvers.descent import initial_step
 from ldr.solvers.errors import ArgumentError
 from ldr.solvers.manifolds import Array, Grassmann, Manifold, Multiplier, Orthonormal
 from ldr.solvers.manifolds.manifold import sym
@@ -21,8 +21,7 @@ from ldr.solvers.manifolds.support import (
     on_support,
     with_zeros,
 )
-from ldr.solvers.nonsmooth.penalty import L1, Penalty
-from ldr.solvers.problem import Point, Problem, RiemannianPoint, RiemannianProblem
+from ldr.solvers.problem import L1, Penalty, Point, Problem, RiemannianPoint, RiemannianProblem
 from ldr.solvers.solver import Solver, State, Stopping, minimise
 from ldr.solvers.status import Status
 from ldr.solvers.trust_region import TrustRegion

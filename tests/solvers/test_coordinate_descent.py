@@ -5,7 +5,7 @@ import pytest
 
 import ldr
 from ldr.errors import ArgumentError
-from ldr.solvers.nonsmooth.coordinate_descent import _along_faces
+from ldr.solvers.coordinate_descent import _along_faces
 
 
 def collinear(kind):

@@ -1,1 +1,0 @@
-"""First-order methods with a line search: steepest descent, conjugate gradients, BFGS."""

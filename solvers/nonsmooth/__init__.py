@@ -1,1 +1,0 @@
-"""Nonsmooth functions: sparsity-inducing penalties."""
