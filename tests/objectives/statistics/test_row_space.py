@@ -84,15 +84,6 @@ def test_the_row_space_keeps_features_of_small_unit(decades, container):
     assert np.all(errors <= 1e-13 * np.abs(Z).max(axis=0))
 
 
-def test_principal_axes_through_the_row_space():
-    """Eigenvalues in the row space are those of the scatter."""
-    X = RNG.standard_normal((30, 80)) + 10
-    space = statistics.row_space(as_samples(X))
-    small = np.linalg.eigvalsh(space.scores.T @ space.scores)
-    large = np.linalg.eigvalsh(statistics.moments(as_samples(X)).scatter)[-29:]
-    np.testing.assert_allclose(small, large, rtol=1e-11)
-
-
 @pytest.mark.parametrize("centre", ["mean", "degree"])
 def test_a_large_mean_costs_degree_scatters_nothing(centre):
     """One number does not hold the mean of columns at 1e8; their deviations are exact."""
