@@ -101,7 +101,7 @@ def draw(found: list[tuple[Curve, list[float]]], path: str) -> None:
     """Draw the curves."""
     from matplotlib.figure import Figure
 
-    from ldr.plots.canvas import Colouring
+    from ldr.canvas import Colouring
 
     names = tuple(curve.name for curve, _ in found)
     looks = Colouring(np.arange(len(names)), names).groups(len(names))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from ldr.component_table import Directions
-from ldr.io.models import read_model
+from ldr.models import read_model
 from ldr.multistart import Starts
 from ldr.objectives.data.samples import Samples
 from ldr.objectives.factor_model import FactorModel

@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING
 
 import ldr
 from ldr import plots
-from ldr.io.files import check_outputs, files_of, replaced
+from ldr.canvas import parts
+from ldr.files import check_outputs, files_of, replaced
 from ldr.objectives.registry import REGISTRY, Entry
-from ldr.plots.canvas import parts
 from ldr.solvers.errors import needed
 from ldr.types import PerRow, Rows
 

@@ -386,7 +386,7 @@ class Result(Pickled, Generic[Matrices]):
         OSError
             The file cannot be written.
         """
-        from ldr.io.models import write_model
+        from ldr.models import write_model
 
         write_model(path, self)
 

@@ -138,7 +138,7 @@ sys.meta_path.insert(0, Missing)
 import numpy as np
 import ldr
 from ldr.__main__ import main
-from ldr.io.cluster import connected
+from ldr.cli.cluster import connected
 
 X, y = np.random.default_rng(0).normal(size=(60, 5)), np.arange(60) % 3
 for name in ("pca", "lda", "sfa", "fa", "ica", "nca", "robust-pca", "sdr", "sparse-pca"):

@@ -12,7 +12,7 @@ from experiments.jmlr2015.convergence import PAIRS, SOLVERS
 from experiments.jmlr2015.recipes import METHODS
 from experiments.jmlr2015.sweeps import D_OF_R_SWEEP, R_OF_D_SWEEP
 from experiments.machine.store import Table
-from ldr.io.files import write_figure
+from ldr.files import write_figure
 
 Axes = Any
 

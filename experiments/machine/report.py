@@ -10,7 +10,7 @@ from rich import box
 from rich.console import Console
 from rich.table import Table as Sheet
 
-from ldr.io.files import replaced
+from ldr.files import replaced
 
 
 @dataclass(frozen=True)

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from ldr.io.files import replaced
+from ldr.files import replaced
 
 Row = dict[str, Any]
 

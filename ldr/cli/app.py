@@ -58,7 +58,7 @@ def solve(
     The command prints the value, the baseline's value, the improvement and the certificate.
     """
     import ldr
-    from ldr.io.files import write_figure, write_projection
+    from ldr.files import write_figure, write_projection
     from ldr.objectives.data.data import as_tuple
     from ldr.observers import Progress
     from ldr.report import write_report
@@ -99,7 +99,7 @@ def compare(
     """Compare methods, and their baselines, on held-out samples."""
     import ldr
     from ldr.errors import ArgumentError
-    from ldr.io.files import write_figure
+    from ldr.files import write_figure
     from ldr.observers import Bar
     from ldr.report import write_comparison
 
@@ -163,7 +163,7 @@ def _answer(
     draw: Callable[[], Figure] | None = None,
 ) -> None:
     """Write the plot and the HTML report, and print the findings."""
-    from ldr.io.files import write_figure
+    from ldr.files import write_figure
     from ldr.report import write_finding
 
     figure = (draw or found.plot)() if inquiry.plot or inquiry.report else None
@@ -294,7 +294,7 @@ def transform(
     """
     import ldr
     from ldr.errors import ArgumentError
-    from ldr.io.files import read, write_projection
+    from ldr.files import read, write_projection
 
     files = [data, *(view or ())]
     check_outputs({"--out": out}, {"MODEL": [model], "DATA": files})
@@ -322,7 +322,7 @@ def impute(model: Path, data: Path, out: Path, sep: str = "", header: bool = Tru
     Each missing entry becomes its expectation given the observed entries of its row.
     """
     import ldr
-    from ldr.io.files import read, write_filled
+    from ldr.files import read, write_filled
 
     check_outputs({"--out": out}, {"MODEL": [model], "DATA": [data]})
     with one_line_each():

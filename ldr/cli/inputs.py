@@ -43,7 +43,7 @@ class Input:
 @contextmanager
 def opened(objective: str, data: Path, selection: Selection, cluster: str = "") -> Iterator[Input]:
     """Yield the objective and its data; a Dask cluster reads the files if its address is given."""
-    from ldr.io.cluster import connected
+    from ldr.cli.cluster import connected
 
     with one_line_each(), connected(cluster) if cluster else nullcontext():
         found = load(objective, selection.param)
@@ -61,9 +61,9 @@ def rows_of(
 ) -> tuple[Rows, PerRow, Rows, dict[str, Argument]]:
     """Read X, y, the data to project and the options of an `Input`."""
     if in_chunks:
-        from ldr.io.cluster import read_in_chunks as reader
+        from ldr.cli.cluster import read_in_chunks as reader
     else:
-        from ldr.io.files import read as reader
+        from ldr.files import read as reader
 
     read = partial(reader, separator=selection.sep, header=selection.header)
     table = read(data)
@@ -143,7 +143,7 @@ def files_read(
     objective: str, data: Path, selection: Selection, start: str = ""
 ) -> dict[str, list[Path]]:
     """Return the files that a command reads, by their names in the command's help."""
-    from ldr.io.files import split_array
+    from ldr.files import split_array
 
     code = split_file(objective)
     given = {
@@ -161,7 +161,7 @@ def start_of(start: str) -> Start:
     """Return an initial point for `ldr.solve`: its name, or the matrix in a file."""
     if not start.endswith(".npy"):
         return start
-    from ldr.io.files import read
+    from ldr.files import read
 
     return read(start).samples().dense()
 

@@ -319,8 +319,8 @@ _ENDINGS = {"plot": (".png", ".pdf", ".svg"), "report": (".html",), "save": (".n
 
 def check_outputs(outputs: dict[str, Path], inputs: dict[str, list[Path]]) -> None:
     """Refuse output files that cannot be written or are inputs, before any computation."""
+    from ldr import files
     from ldr.errors import ArgumentError
-    from ldr.io import files
 
     for option, path in outputs.items():
         endings = _ENDINGS.get(option.removeprefix("--"))

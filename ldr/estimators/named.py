@@ -9,9 +9,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 from sklearn.base import ClassifierMixin, RegressorMixin
-from sklearn.metrics import accuracy_score
 from sklearn.utils.metaestimators import available_if
-from sklearn.utils.validation import check_is_fitted
 
 from ldr.estimators.base import (
     Projection,
@@ -20,126 +18,37 @@ from ldr.estimators.base import (
     from_sums,
     keeping,
     of_points,
-    other_rows,
     taking,
 )
-from ldr.estimators.classifiers import PRIORS, Classifies, Discriminates
-from ldr.estimators.gaussian import WHITEN, Gaussian, Mixing, Principal
-from ldr.estimators.of_trials import PARAMETER, OfTrials
-from ldr.inputs import aligned, as_objective
-from ldr.objectives.data.sample_metadata import as_array
+from ldr.estimators.kinds import (
+    PARAMETER,
+    PRIORS,
+    WHITEN,
+    Classifies,
+    Discriminates,
+    Gaussian,
+    Latent,
+    Mixing,
+    OfTrials,
+    Principal,
+    Regresses,
+)
+from ldr.inputs import as_objective
 from ldr.objectives.docstrings import described
 from ldr.objectives.lda import DiscriminantMethod
 from ldr.objectives.objective import Objective
 from ldr.objectives.parameters import Need
 from ldr.objectives.pls import PLSRegression
-from ldr.objectives.prediction import LinearPredictor
 from ldr.objectives.registry import REGISTRY
-from ldr.projecting import project_rows
 from ldr.solvers.errors import ArgumentError
-from ldr.solvers.manifolds import Array
 from ldr.solvers.solver import Observer, Solver
 from ldr.trial_layout import FEATURES
-from ldr.types import Argument, Dimension, PerRow, PerView, Rows, Start
+from ldr.types import Dimension, Start
 
 if TYPE_CHECKING:
-    from sklearn.utils import Tags
+    pass
 
 Initialises = TypeVar("Initialises", bound=Callable[..., None])
-
-
-class Regresses(RegressorMixin, Projection):
-    """scikit-learn regressor: predicts a response in its own units.
-
-    See `ldr.Result.predict`. `score` is R2, as for every regressor; `ldr.score` is minus the mean
-    squared error, scikit-learn's "neg_mean_squared_error". If y has labels as text, the prediction
-    is the class with the largest predicted indicator (PLS-DA), and scores are accuracies.
-
-    Attributes
-    ----------
-    coef_, intercept_ : ndarray (q, n_features), (q,)
-        `predict` is X coef_' + intercept_. For y of shape (n,) a vector (n_features,) and a number.
-    """
-
-    @property
-    def _linear(self) -> LinearPredictor:
-        check_is_fitted(self)
-        (found,) = self.result_.predictors
-        assert isinstance(found, LinearPredictor)
-        return found
-
-    def score(self, X: Rows, y: PerRow, sample_weight: PerRow = None) -> float:
-        """Return R2, or the accuracy for labels; samples of data frames are paired by index."""
-        y = aligned(X, y, "y", "X")
-        if self._linear.classes is not None:
-            return float(accuracy_score(y, self.predict(X), sample_weight=sample_weight))
-        return float(super().score(X, y, sample_weight))
-
-    def __sklearn_tags__(self) -> Tags:
-        tags = super().__sklearn_tags__()
-        tags.target_tags.multi_output = True
-        tags.regressor_tags.poor_score = (
-            self._known_objective().traits.transposed
-        )  # regressions on components chosen without y may predict poorly
-        return tags
-
-
-class Latent(Regresses):
-    """A regressor with scores of X and of the response: `PLSRegression`.
-
-    ``transform(X, y)`` returns the scores of X and y, as in scikit-learn. `fit_transform` returns
-    only the scores of X, as a step of a Pipeline must, unless y has several columns.
-
-    Attributes
-    ----------
-    x_rotations_, y_rotations_ : ndarray (n_features, n_components), (q, n_components)
-        Scores are (X - mean) rotations; y_rotations_ is pinv(y_loadings_)'.
-    x_loadings_, y_loadings_ : ndarray (n_features, n_components), (q, n_components)
-        Coefficients of the least squares regression of the columns on the scores of X.
-    x_weights_, y_weights_ : ndarray (n_features, n_components), (q, n_components)
-        Weights of NIPALS, orthonormal in the units of the fit (see ``standardise``); y_weights_
-        equals y_loadings_.
-    """
-
-    def transform(self, X: Rows, y: PerRow = None) -> PerView:
-        """Return the scores of X, or of X and y.
-
-        Parameters
-        ----------
-        X : array, memory map, sparse matrix or DataFrame (m, d)
-        y : array, memory map, sparse matrix or DataFrame (m, q) or (m,), optional
-            The response of the same samples. Its scores u minimise ||y - mean - u y_loadings_'||.
-
-        Returns
-        -------
-        ndarray (m, n_components), or a pair of them
-        """
-        scores = super().transform(X)
-        return scores if y is None else (scores, self._scores_of(aligned(X, y, "y", "X")))
-
-    def fit_transform(self, X: Rows, y: PerRow = None, **fit_params: Argument) -> PerView:
-        """Fit, and return the scores of X, and of y if y has several columns.
-
-        Parameters
-        ----------
-        X : array, memory map, sparse matrix or DataFrame (n, d)
-        y : array, memory map, sparse matrix or DataFrame (n, q) or (n,)
-        **fit_params
-            Arguments of `fit`.
-
-        Returns
-        -------
-        ndarray (n, n_components), or a pair of them
-        """
-        scores = super().fit_transform(X, y, **fit_params)
-        alone = len(self.y_loadings_) == 1 or self._linear.classes is not None
-        return scores if alone else (scores, self._scores_of(y))
-
-    def _scores_of(self, y: PerRow) -> Array:
-        mean, classes = self._linear.mean, self._linear.classes
-        if classes is not None:
-            y = (as_array(y)[:, None] == classes).astype(np.float64)
-        return project_rows(other_rows(y, "y"), "y", None, mean, self.y_rotations_.T, None)
 
 
 # Estimators not named after their objective: "SDR" is the name of a family of methods.

@@ -25,9 +25,9 @@ import pytest
 import scipy.io
 from PIL import Image
 
+from ldr import files
 from ldr.cli import app as command_line
 from ldr.errors import DataError
-from ldr.io import files
 from ldr.objectives.data import samples
 from ldr.result import Result
 from tests.adversarial.campaign import count, generator, report

@@ -14,9 +14,9 @@ import pytest
 from sklearn.model_selection import LeaveOneOut
 
 import ldr
+from ldr import files
 from ldr.cli.app import main, methods
 from ldr.cli.options import names_of_methods
-from ldr.io import files
 from tests.ldr.conftest import run
 from tests.real_data import breast_cancer, standardised, wine
 

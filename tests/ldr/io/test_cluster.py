@@ -11,8 +11,9 @@ import pandas as pd
 import pytest
 
 import ldr
+from ldr import files
+from ldr.cli import cluster
 from ldr.errors import ArgumentError, DataError, DataWarning
-from ldr.io import cluster, files
 from ldr.objectives import PCA
 from ldr.objectives.data.dask_samples import DaskSamples
 from ldr.objectives.data.data import Data

@@ -10,7 +10,7 @@ import scipy.sparse
 
 import ldr
 from ldr.errors import ArgumentError, DataError
-from ldr.io.files import read, write
+from ldr.files import read, write
 from tests.real_data import tumour_views, wine
 
 X, labels = wine()

@@ -10,9 +10,9 @@ import pandas as pd
 import pytest
 
 import ldr
+from ldr import files
 from ldr.errors import ArgumentError
-from ldr.io import files
-from ldr.io.files import read, write_projection
+from ldr.files import read, write_projection
 from ldr.objectives import PCA
 from ldr.objectives.data import samples as samples_module
 from ldr.objectives.data.data import Data

@@ -13,10 +13,10 @@ import pytest
 import scipy.io
 
 import ldr
+from ldr import files
 from ldr.cli.demo import save_picture
 from ldr.errors import ArgumentError, DataWarning
-from ldr.io import files
-from ldr.io.files import check_outputs, replaced, write, write_filled, write_projection
+from ldr.files import check_outputs, replaced, write, write_filled, write_projection
 from ldr.objectives.data.opening import as_samples
 from tests.programs import OBJECTIVE
 

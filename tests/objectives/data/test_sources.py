@@ -16,9 +16,9 @@ import pytest
 import scipy.sparse
 
 import ldr
+from ldr import files
 from ldr.errors import ArgumentError, DataError, DataWarning, TooLargeError
-from ldr.io import files
-from ldr.io.files import files_of
+from ldr.files import files_of
 from ldr.objectives.data import memory, tables
 from ldr.objectives.data import samples as samples_module
 from ldr.objectives.data.opening import as_samples, open_path, open_table

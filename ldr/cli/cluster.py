@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
 
-from ldr.io.files import TABLES, Table, ending_of, read
+from ldr.files import TABLES, Table, ending_of, read
 from ldr.objectives.data.array_types import Cells
 from ldr.objectives.data.samples import piece_rows
 from ldr.objectives.data.sources import MappedFile
@@ -50,7 +50,7 @@ def read_in_chunks(path: Path, separator: str = "", header: bool = True) -> Tabl
     """Read the matrix in a file with the workers of a cluster.
 
     - path: .csv, .tsv, .parquet, .npy, or a folder of .parquet files
-    - separator, header: as in `ldr.io.files.read`
+    - separator, header: as in `ldr.files.read`
     """
     ending = ".parquet" if path.is_dir() else ending_of(path)
     if not path.exists():

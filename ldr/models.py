@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 import ldr
-from ldr.io.files import check_outputs, replaced
+from ldr.files import check_outputs, replaced
 from ldr.objectives.data.opening import as_path
 from ldr.objectives.kernel import Kernel
 from ldr.objectives.objective import Objective

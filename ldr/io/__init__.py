@@ -1,1 +1,0 @@
-"""Reading of arrays from files, clusters and containers, and writing of results."""
