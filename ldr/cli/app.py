@@ -12,7 +12,7 @@ import json
 import signal
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from dataclasses import asdict
 from inspect import getdoc
 from pathlib import Path
@@ -398,14 +398,19 @@ def demo(folder: Path = Path("."), r: int = 2, show_progress: bool = False) -> N
 
     The command prints a table and saves a plot of the projections.
     """
-    from ldr.cli.demo import NOTES, PICTURE, save_picture, solve_all, table
+    from ldr.cli.demo import NOTES, PICTURE, compare_all, picture
+    from ldr.files import write_figure
+    from ldr.observers import Bar
 
     folder.mkdir(parents=True, exist_ok=True)
     check_outputs({"--plot": folder / PICTURE}, {})
-    solved = solve_all(r, show_progress)
-    print(
-        f"{table(solved)}\n\n{fitting(NOTES)}\n\npicture: {save_picture(solved, folder).resolve()}"
-    )
+    with Bar() if show_progress else nullcontext():
+        found = compare_all(r)
+    write_figure(folder / PICTURE, picture(found), dpi=100)
+    print("Orthogonal LDA: max tr(M'S_B M) / tr(M'S_W M)")
+    for title, comparison in found.items():
+        print(f"\n{title}\n{comparison}")
+    print(f"\n{fitting(NOTES)}\n\npicture: {(folder / PICTURE).resolve()}")
 
 
 _VERBS: tuple[Callable[..., None], ...] = (

@@ -89,7 +89,7 @@ as_json : --json
 folder : --out FOLDER
     Folder of the plot ldr-demo.png.
 show_progress : --show-progress
-    Follow each run on the terminal.
+    Show the progress on the terminal.
 """)
 
 

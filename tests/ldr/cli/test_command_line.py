@@ -28,8 +28,9 @@ def test_demo_prints_a_table_and_saves_a_picture(call, tmp_path):
     picture = tmp_path / "pictures" / "ldr-demo.png"
     assert done.stdout.splitlines()[-1] == f"picture: {picture}"
     assert picture.read_bytes().startswith(b"\x89PNG")
-    for word in ("digits", "wine", "breast_cancer", "improvement", "self-consistent-field"):
+    for word in ("digits", "wine", "breast_cancer", "improvement", "accuracy"):
         assert word in done.stdout
+    assert done.stdout.count("its baseline") == 2  # the third baseline is the optimum
 
 
 def test_methods_tells_all_about_one(call, tmp_path):

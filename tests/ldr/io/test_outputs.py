@@ -14,9 +14,8 @@ import scipy.io
 
 import ldr
 from ldr import files
-from ldr.cli.demo import save_picture
 from ldr.errors import ArgumentError, DataWarning
-from ldr.files import check_outputs, replaced, write, write_filled, write_projection
+from ldr.files import check_outputs, replaced, write, write_figure, write_filled, write_projection
 from ldr.objectives.data.opening import as_samples
 from tests.programs import OBJECTIVE
 
@@ -157,18 +156,16 @@ def test_a_full_disk_leaves_what_was_there(ending, stored, tmp_path, result):
     gc.collect()
 
 
-def test_a_full_disk_leaves_the_report_and_the_picture_of_the_demonstration(tmp_path, result):
+def test_a_full_disk_leaves_the_report_and_a_picture(tmp_path, result):
     (tmp_path / "Y.html").write_text("old")
-    (tmp_path / "ldr-demo.png").write_text("old")
+    (tmp_path / "Y.png").write_text("old")
     before = contents(tmp_path)
-    classes = np.arange(300) % 3
-    data = ldr.cli.demo.DataSet("some", X, classes)
-    solved = [(data, ldr.solve("orthogonal-lda", X, 2, y=classes))]
+    figure = ldr.plots.projection(result, X)
     with full_disk(700):
         with pytest.raises(OSError, match="cannot be written"):
             result.write_report(tmp_path / "Y.html", X)
         with pytest.raises(OSError, match="cannot be written"):
-            save_picture(solved, tmp_path)
+            write_figure(tmp_path / "Y.png", figure)
     assert contents(tmp_path) == before
 
 
