@@ -1,5 +1,4 @@
 from . import errors, estimators, objectives, observers, plots, report, solvers, subspaces, testing
-from .checking import Check, check
 from .comparison import Comparison, compare
 from .cross_validation import score
 from .diagnosis import Diagnosis, diagnose
@@ -76,9 +75,13 @@ from .estimators import (
 )
 from .inference.bootstrap import Bootstrap, bootstrap
 from .inference.dimension import Dimension, dimension
+from .inference.hypothesis_tests import (
+    ParametricTest,
+    PermutationTest,
+    parametric_test,
+    permutation_test,
+)
 from .inference.many import Solutions, solve_many
-from .inference.parametric import ParametricTest, parametric_test
-from .inference.permutation import PermutationTest, permutation_test
 from .inputs import covariance
 from .layers import layer
 from .method_selection import choose
@@ -91,6 +94,7 @@ from .persistence import load
 from .regularisation import RegularisationPath, refit, regularisation_path
 from .result import Result
 from .solving import solve
+from .testing import Check, check
 from .trial_layout import log_power, trials
 from .tuning import Tuning, tune
 

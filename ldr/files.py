@@ -24,16 +24,15 @@ from uuid import uuid4
 
 import numpy as np
 
-from ldr.component_table import view_letters
 from ldr.objectives.data.array_types import Cells, Matrix
 from ldr.objectives.data.data import as_tuple, single
 from ldr.objectives.data.opening import as_path, as_samples, open_path
 from ldr.objectives.data.samples import Samples
-from ldr.objectives.data.sources import MappedFile, Source, load_npy
+from ldr.objectives.data.sources import MappedFile, Source, arrow, load_npy
 from ldr.objectives.data.stored import StoredSamples, lazy_rows, side_by_side
-from ldr.objectives.data.tables import arrow
 from ldr.solvers.errors import ArgumentError, DataError, DataWarning, needed, warn
 from ldr.solvers.manifolds import Array
+from ldr.tables import view_letters
 from ldr.types import Argument, Frame, Rows
 from ldr.validation import in_words
 

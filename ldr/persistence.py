@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from ldr.component_table import Directions
 from ldr.models import read_model
 from ldr.multistart import Starts
 from ldr.objectives.data.samples import Samples
@@ -21,6 +20,7 @@ from ldr.result import Result
 from ldr.scaling import Divided
 from ldr.solvers.errors import DataError
 from ldr.solvers.solver import Run
+from ldr.tables import Directions
 
 _KINDS = (
     *(Result, Run, Starts, Certificate, FactorModel, ClassPredictor, LinearPredictor),

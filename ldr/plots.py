@@ -43,7 +43,6 @@ from ldr.canvas import (
     tidy,
     write_quantity,
 )
-from ldr.component_table import view_letters
 from ldr.inputs import by_index
 from ldr.objectives.data.data import as_tuple
 from ldr.objectives.data.opening import as_samples
@@ -51,6 +50,7 @@ from ldr.objectives.parameters import Need
 from ldr.solvers.errors import ArgumentError
 from ldr.solvers.manifolds import Array
 from ldr.subspaces import principal_angles
+from ldr.tables import view_letters
 from ldr.types import Panels, PerRow, Rows
 
 if TYPE_CHECKING:
@@ -62,8 +62,8 @@ if TYPE_CHECKING:
     from ldr.dimension_rule import ParallelAnalysis
     from ldr.inference.bootstrap import Bootstrap
     from ldr.inference.dimension import Dimension
+    from ldr.inference.hypothesis_tests import PermutationTest
     from ldr.inference.many import Solutions
-    from ldr.inference.permutation import PermutationTest
     from ldr.paths import Path
     from ldr.result import Result
     from ldr.sensitivity.influence import Influence

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from ldr.comparison import Comparison
     from ldr.inference.bootstrap import Bootstrap
     from ldr.inference.dimension import Dimension
-    from ldr.inference.permutation import PermutationTest
+    from ldr.inference.hypothesis_tests import PermutationTest
     from ldr.result import Result
 
     Finding = Bootstrap | Dimension | PermutationTest

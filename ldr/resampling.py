@@ -75,7 +75,7 @@ class Resampling:
     def permuted(
         self, null: str, count: int, rng: np.random.Generator, alike: bool = False
     ) -> Indices:
-        """Draw orders (count, n) of the samples, by a key of `ldr.inference.permutation.NULLS`.
+        """Draw orders (count, n) of the samples, by a key of `NULLS` of the permutation test.
 
         If `alike`, groups are exchanged only with groups of equal size. If not, y must be constant
         in groups; a longer group repeats the last sample of a shorter substitute.

@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Any, Generic, overload
 
 import numpy as np
 
-from ldr.component_table import Directions, view_letters
 from ldr.multistart import Starts
 from ldr.objectives.data.data import as_tuple, single
 from ldr.objectives.data.opening import without_header
@@ -23,6 +22,7 @@ from ldr.solvers.checks import Pickled, flag
 from ldr.solvers.manifolds import Array
 from ldr.solvers.solver import Run
 from ldr.solvers.status import Status
+from ldr.tables import Directions, view_letters
 from ldr.types import Argument, Figure, Frame, Panels, PerRow, PerView, Rows
 from ldr.validation import in_words, plain, shown
 

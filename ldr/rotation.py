@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ldr.component_table import Directions
 from ldr.objectives.coordinates import signs
 from ldr.solvers.checks import choice
 from ldr.solvers.errors import ArgumentError
 from ldr.solvers.manifolds import Array
+from ldr.tables import Directions
 
 if TYPE_CHECKING:
     from ldr.result import Result

@@ -14,7 +14,6 @@ from typing import TYPE_CHECKING, Unpack
 
 import numpy as np
 
-from ldr.component_table import Directions
 from ldr.inputs import (
     Covariance,
     as_generator,
@@ -57,6 +56,7 @@ from ldr.solvers.errors import TimeLimitError, warn
 from ldr.solvers.manifolds import Array
 from ldr.solvers.solver import Observer, Run, Solver, Stopping
 from ldr.solvers.status import Status
+from ldr.tables import Directions
 from ldr.types import Dimension, PerRow, Rows, Start
 from ldr.validation import in_words
 

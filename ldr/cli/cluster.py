@@ -12,8 +12,7 @@ from pathlib import Path
 from ldr.files import TABLES, Table, ending_of, read
 from ldr.objectives.data.array_types import Cells
 from ldr.objectives.data.samples import piece_rows
-from ldr.objectives.data.sources import MappedFile
-from ldr.objectives.data.tables import SEPARATORS, named
+from ldr.objectives.data.sources import SEPARATORS, MappedFile, named
 from ldr.solvers.errors import ArgumentError, DataError, needed
 from ldr.types import Argument, Rows
 

@@ -10,7 +10,6 @@ from typing import ClassVar
 import numpy as np
 import scipy
 
-from ldr.component_table import view_letters
 from ldr.inputs import as_generator, as_objective
 from ldr.objectives.data.data import as_tuple, single
 from ldr.objectives.objective import Objective
@@ -26,6 +25,7 @@ from ldr.solvers.solver import Solver
 from ldr.solvers.status import Status
 from ldr.solving import solve
 from ldr.subspaces import principal_angles
+from ldr.tables import view_letters
 from ldr.types import Argument, Figure, PerRow, PerView, Rows, XandY
 
 

@@ -9,8 +9,8 @@ from typing import ClassVar
 import numpy as np
 
 from ldr.dimension_rule import parallel_analysis
+from ldr.inference.hypothesis_tests import Null, PermutationTest, pairs_of, permutation_test
 from ldr.inference.many import gathered, optima
-from ldr.inference.permutation import Null, PermutationTest, pairs_of, permutation_test
 from ldr.inputs import as_generator, as_objective
 from ldr.objectives.objective import Objective
 from ldr.paths import Path, path

@@ -9,7 +9,6 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy.linalg import norm
 
-from ldr.component_table import Directions
 from ldr.objectives.coordinates import Axes
 from ldr.objectives.exponential_family_pca import NaturalParameters
 from ldr.objectives.problem import BoundObjective, Placed, has_orthonormal_maps, turned_point
@@ -18,6 +17,7 @@ from ldr.solvers.manifolds import Array
 from ldr.solvers.manifolds.manifold import sym
 from ldr.solvers.problem import RiemannianProblem
 from ldr.solvers.second_order import FlatError, HessianInverse
+from ldr.tables import Directions
 
 # Threshold: two points M share a Hessian if their distance, relative to M, is smaller.
 _SHORT = 1e-9

@@ -13,17 +13,20 @@ from ldr.objectives.data.array_types import Given, as_csr, check_shape, is_dask,
 from ldr.objectives.data.memory import check_finite, check_squares
 from ldr.objectives.data.samples import Samples
 from ldr.objectives.data.sources import (
+    SEPARATORS,
     InMemory,
     MappedFile,
+    ParquetFiles,
     Source,
     Stack,
     Stream,
+    Table,
+    TextFile,
     check_known,
     is_stream,
     load_npy,
 )
 from ldr.objectives.data.stored import StoredSamples
-from ldr.objectives.data.tables import SEPARATORS, ParquetFiles, Table, TextFile
 from ldr.solvers.checks import LARGEST, SMALLEST
 from ldr.solvers.errors import ArgumentError, DataError
 

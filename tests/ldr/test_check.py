@@ -7,9 +7,8 @@ import numpy as np
 import pytest
 
 import ldr
-from ldr.checking import Check, symmetry_error, taylor_slopes
 from ldr.errors import ArgumentError, ObjectiveError
-from ldr.testing import PROBLEMS
+from ldr.testing import PROBLEMS, Check, symmetry_error, taylor_slopes
 from tests.objectives.methods import LABELS, RANDOM, VIEWS, D, X, name_of
 
 R = 2

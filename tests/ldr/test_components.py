@@ -9,7 +9,7 @@ import scipy
 from sklearn import cross_decomposition, decomposition
 
 import ldr
-from ldr.component_table import Columns
+from ldr.tables import Columns
 from tests import real_data
 
 

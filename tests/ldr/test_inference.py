@@ -10,8 +10,8 @@ from sklearn.model_selection import GroupKFold
 import ldr
 from ldr.errors import ArgumentError, DataError
 from ldr.inference.bootstrap import aligned
+from ldr.inference.hypothesis_tests import Null
 from ldr.inference.many import Chunk, optima
-from ldr.inference.permutation import Null
 from ldr.objectives.data.data import as_tuple
 from ldr.objectives.families.stacked import StackedRows
 from ldr.objectives.registry import REGISTRY

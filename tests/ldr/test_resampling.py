@@ -6,7 +6,7 @@ from sklearn.datasets import load_diabetes, load_wine
 
 import ldr
 from ldr.errors import ArgumentError, DataError, SingularError
-from ldr.inference.permutation import Null, canonical_bases
+from ldr.inference.hypothesis_tests import Null, canonical_bases
 from ldr.objectives import named
 from ldr.resampling import Resampling, Sampled
 from tests import real_data

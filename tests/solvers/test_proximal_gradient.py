@@ -4,7 +4,6 @@ import numpy as np
 import pytest
 from scipy.optimize import linprog
 
-from ldr.checking import taylor_slopes
 from ldr.errors import ArgumentError
 from ldr.solvers import (
     L1,
@@ -27,7 +26,7 @@ from ldr.solvers.proximal_gradient import (
 )
 from ldr.solvers.proximal_gradient import _on_support as on_support
 from ldr.solvers.saddles import leave_saddles, smallest_curvature
-from ldr.testing import PROBLEMS, FunctionProblem, rayleigh
+from ldr.testing import PROBLEMS, FunctionProblem, rayleigh, taylor_slopes
 
 SOLVERS = [ProximalGradient(), Smoothing()]
 

@@ -13,7 +13,6 @@ import pytest
 import scipy.sparse
 
 import ldr
-from ldr.checking import taylor_slopes
 from ldr.errors import (
     ArgumentError,
     ConvergenceWarning,
@@ -32,7 +31,7 @@ from ldr.objectives.families.row_sum import InPieces
 from ldr.objectives.registry import named
 from ldr.solvers import LBFGS, SVRG, Stopping, Sum, minimise
 from ldr.solvers.problem import RiemannianProblem
-from ldr.testing import rayleigh
+from ldr.testing import rayleigh, taylor_slopes
 from tests.objectives.methods import bound
 
 N, D, R = 700, 6, 2
