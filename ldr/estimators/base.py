@@ -75,7 +75,6 @@ def keeping(own: inspect.Signature, name: str, hint: str = "") -> Callable[..., 
     options = [
         inspect.Parameter(option, inspect.Parameter.KEYWORD_ONLY, default=default)
         for option, default in OPTIONS.items()
-        if option not in own.parameters
     ]
     signature = own.replace(parameters=[*own.parameters.values(), *options])
 
@@ -656,6 +655,12 @@ class TwoViews(Projection):
     ``transform(X, y)`` returns both projections, and `predict` the second view. X may also be a
     list of all views, or a dict by name; ``transform(X)`` then projects all views. If the parameter
     `views` gives groups of columns, X is one array of all views.
+
+    Parameters
+    ----------
+    views : sequence of column groups, or a dict of them by name, optional
+        Lists of column numbers or names, or slices, one a view: X then holds all views in one
+        array, as in a Pipeline, and `transform` joins the components of all views.
     """
 
     views: Views | None = None

@@ -37,14 +37,6 @@ if TYPE_CHECKING:
     from sklearn.utils import Tags
 
 
-PRIORS = """priors : array (c,), optional
-    The probability of each class, in the order of `classes_`: every class weighs so much, in S_W
-    and S_B too. By default the shares of the samples.
-store_covariance : bool
-    True to keep `covariance_`, the pooled covariance of the classes (over n), shrunk if asked.
-"""
-
-
 class Classifies(ClassifierMixin, Projection):
     """scikit-learn classifier: predicts the class of the nearest mean in the projection.
 
@@ -153,6 +145,14 @@ class Discriminates(Classifies):
     the sum of squares 1 instead of the variance 1. For c classes and d columns predictions equal
     scikit-learn's if n_components is None, or at least c - 1 (with shrinkage, d).
 
+    Parameters
+    ----------
+    priors : array (c,), optional
+        The probability of each class, in the order of `classes_`: every class weighs so much, in
+        S_W and S_B too. By default the shares of the samples.
+    store_covariance : bool
+        True to keep `covariance_`, the pooled covariance of the classes (over n), shrunk if asked.
+
     Attributes
     ----------
     means_ : ndarray (c, n_features)
@@ -167,8 +167,8 @@ class Discriminates(Classifies):
         For `LDA`: the share of each component in tr(S_W^{-1} S_B).
     """
 
-    priors: PerRow
-    store_covariance: bool
+    priors: PerRow = None
+    store_covariance: bool = False
     means_: Array
 
     def _solve(self, objective: Objective, samples: PerView, y: PerRow, **beside: PerRow) -> Self:
@@ -347,11 +347,6 @@ class Latent(Regresses):
         return project_rows(other_rows(y, "y"), "y", None, mean, self.y_rotations_.T, None)
 
 
-WHITEN = """whiten : bool
-    Divide the coordinates by their standard deviations (over n - 1); `inverse_transform` undoes it.
-"""
-
-
 class Gaussian(Projection):
     """A Gaussian model: `PCA`, `PPCA` or `FactorAnalysis`.
 
@@ -435,12 +430,16 @@ class Gaussian(Projection):
 
 
 class Principal(Gaussian):
-    """`PCA`, with scikit-learn's `whiten`: equal noise outside the components.
+    """`PCA`, a model with equal noise outside the components (Tipping & Bishop 1999).
 
-    Source: Tipping & Bishop 1999.
+    Parameters
+    ----------
+    whiten : bool
+        Divide the coordinates by their standard deviations (over n - 1); `inverse_transform` undoes
+        it.
     """
 
-    whiten: bool
+    whiten: bool = False
 
     def transform(self, X: Rows) -> Rows:
         """Project samples: Y = (X - mean_) components_', with unit variance if `whiten`.
@@ -523,18 +522,18 @@ class Mixing(Projection):
         return in_precision_of(self.components_, np.linalg.pinv(self.result_.P))
 
 
-PARAMETER = """features : {"power", "flat", "time"}
-    What `transform` makes of a trial: the logarithm of the mean power of each component (trials,
-    n_components), the time courses in a row (trials, n_components x times), or the time courses
-    (trials, n_components, times).
-"""
-
-
 class OfTrials(Projection):
     """Spatial filters of trials (trials, channels, times), the layout of MNE and braindecode.
 
     `fit` takes an array, Epochs of MNE, or trials with another order of axes from `ldr.trials`, and
     y with one entry per trial. `fit` also takes samples in rows, which are transformed one by one.
+
+    Parameters
+    ----------
+    features : {"power", "flat", "time"}
+        What `transform` makes of a trial: the logarithm of the mean power of each component
+        (trials, n_components), the time courses in a row (trials, n_components x times), or the
+        time courses (trials, n_components, times).
 
     Attributes
     ----------

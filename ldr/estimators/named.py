@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import dataclasses
 import inspect
-from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any, TypeVar
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
 
-import numpy as np
 from sklearn.base import ClassifierMixin, RegressorMixin
 from sklearn.utils.metaestimators import available_if
 
@@ -21,9 +20,6 @@ from ldr.estimators.base import (
     taking,
 )
 from ldr.estimators.kinds import (
-    PARAMETER,
-    PRIORS,
-    WHITEN,
     Classifies,
     Discriminates,
     Gaussian,
@@ -41,15 +37,11 @@ from ldr.objectives.parameters import Need
 from ldr.objectives.pls import PLSRegression
 from ldr.objectives.registry import REGISTRY
 from ldr.solvers.errors import ArgumentError
-from ldr.solvers.solver import Observer, Solver
 from ldr.trial_layout import FEATURES
-from ldr.types import Dimension, Start
+from ldr.types import Dimension
 
 if TYPE_CHECKING:
     pass
-
-Initialises = TypeVar("Initialises", bound=Callable[..., None])
-
 
 # Estimators not named after their objective: "SDR" is the name of a family of methods.
 NAMES = {"sdr": "KernelSDR"}
@@ -76,11 +68,6 @@ warm_start : bool
     True to begin a further `fit` at the solution of the one before.
 rotation : str, optional
     "varimax", "quartimax", "promax" or "oblimin": see `ldr.Result.rotate`."""
-
-_VIEWS = """views : sequence of column groups, or a dict of them by name, optional
-    Lists of column numbers or names, or slices, one a view: X then holds all views in one array, as
-    in a Pipeline, and `transform` joins the components of all views.
-"""
 
 _DOCSTRING = """{summary}
 
@@ -133,20 +120,15 @@ def estimator_of(method: type[Objective]) -> type[Named]:
     for field in dataclasses.fields(method):  # type: ignore[arg-type]
         kept = {"default": field.default, "annotation": field.type}
         own.append(inspect.Parameter(field.name, keyword, **kept))
-    if method.views > 1:
-        own.append(inspect.Parameter("views", keyword, default=None, annotation="Views | None"))
-    if Principal in bases:
-        own.append(inspect.Parameter("whiten", keyword, default=False, annotation="bool"))
-    if Discriminates in bases:
-        own.append(inspect.Parameter("priors", keyword, default=None, annotation="PerRow"))
-        own.append(inspect.Parameter("store_covariance", keyword, default=False, annotation="bool"))
-    if OfTrials in bases:
-        default = FEATURES[method.name]
-        own.append(inspect.Parameter("features", keyword, default=default, annotation="str"))
+    for base in bases:
+        for option in described(base.__doc__):
+            default = FEATURES[method.name] if option == "features" else getattr(base, option)
+            kept = {"default": default, "annotation": base.__annotations__[option]}
+            own.append(inspect.Parameter(option, keyword, **kept))
     namespace: dict[str, Any] = {
         "__module__": "ldr.estimators",
         "__qualname__": name,
-        "__doc__": _docstring(method),
+        "__doc__": _docstring(method, bases),
         "__init__": keeping(inspect.Signature(own), name),
         "_method": method,
         "fit": taking(Projection.fit, method),
@@ -177,17 +159,14 @@ def _bases(method: type[Objective]) -> tuple[type, ...]:
     return (Latent if issubclass(method, PLSRegression) else Regresses, Named)
 
 
-def _docstring(method: type[Objective]) -> str:
-    own = dict.fromkeys(described(method.__doc__).values())
+def _docstring(method: type[Objective], bases: tuple[type, ...]) -> str:
+    entries = [entry for each in (method, *bases) for entry in described(each.__doc__).values()]
     return _DOCSTRING.format(
         summary=(inspect.getdoc(method) or method.name).split("\n\n")[0],
         formula=method.formula,
         name=method.name,
         parameters=_PARAMETERS.format(
-            own="".join(f"{entry}\n" for entry in own)
-            + (_VIEWS if method.views > 1 else PARAMETER if method.name in FEATURES else "")
-            + (WHITEN if method.name == "pca" else "")
-            + (PRIORS if issubclass(method, DiscriminantMethod) else "")
+            own="".join(f"{entry}\n" for entry in dict.fromkeys(entries))
         ),
         objective=method.__name__,
         source=method.source,
@@ -199,13 +178,13 @@ ESTIMATORS: dict[str, type[Named]] = {
 }
 
 
-def _with_hint(given: Initialises) -> Initialises:
+def _with_hint(given: Callable[..., None]) -> Callable[..., None]:
     """The `__init__` of a `Reducer`; its error states where an objective's parameters belong."""
     hint = (
         "; parameters of an objective go into the objective itself, as in "
         "ldr.Reducer(ldr.objectives.OrthogonalMAF(lag=2))"
     )
-    return keeping(inspect.signature(given), "Reducer", hint)  # type: ignore[return-value]
+    return keeping(inspect.signature(given), "Reducer", hint)
 
 
 class Reducer(TwoViews):
@@ -255,21 +234,6 @@ class Reducer(TwoViews):
         n_components: Dimension = 2,
         *,
         views: Views | None = None,
-        standardise: bool = False,
-        solver: str | Solver = "auto",
-        start: Start = "baseline",
-        starts: int | None = None,
-        workers: int = 1,
-        tolerance: float = 1e-10,
-        max_iterations: int | None = None,
-        time_limit: float | None = None,
-        observers: Sequence[Observer] = (),
-        certify: bool | str = True,
-        random_state: int | np.random.Generator | np.random.RandomState | None = None,
-        device: str = "cpu",
-        verbose: bool = False,
-        warm_start: bool = False,
-        rotation: str | None = None,
     ) -> None: ...
 
     def _objective(self) -> Objective:
