@@ -7,13 +7,11 @@ and SciPy read and write the other files.
 from __future__ import annotations
 
 import errno
-import glob
 import os
-import platform
 import re
 import shutil
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from io import BytesIO
 from itertools import chain
@@ -28,7 +26,7 @@ from ldr.objectives.data.array_types import Cells, Matrix
 from ldr.objectives.data.data import as_tuple, single
 from ldr.objectives.data.opening import as_path, as_samples, open_path
 from ldr.objectives.data.samples import Samples
-from ldr.objectives.data.sources import MappedFile, Source, arrow, load_npy
+from ldr.objectives.data.sources import MappedFile, Source, arrow, check_known, load_npy
 from ldr.objectives.data.stored import StoredSamples, lazy_rows, side_by_side
 from ldr.solvers.errors import ArgumentError, DataError, DataWarning, needed, warn
 from ldr.solvers.manifolds import Array
@@ -53,10 +51,9 @@ def replaced(path: str | Path) -> Iterator[Path]:
     if target.exists() and not target.is_file():
         yield target
         return
-    _remove_leftovers(target.parent)
     # The suffix of a file determines its format.
     ending = Path(path).suffix.lower()
-    new = target.with_name(f"{_PREFIX}{os.getpid()}-{uuid4().hex}{ending}")
+    new = target.with_name(f".ldr-{uuid4().hex}{ending}")
     try:
         yield new
         if target.exists():
@@ -71,20 +68,6 @@ def replaced(path: str | Path) -> Iterator[Path]:
         raise OSError(error.errno or errno.EIO, reason, str(path)) from error
     finally:
         new.unlink(missing_ok=True)
-
-
-_PREFIX = f".ldr-{platform.node()}-"
-
-
-def _remove_leftovers(folder: Path) -> None:
-    """Remove partial files of processes on this computer that were killed while writing."""
-    pattern = f"{glob.escape(_PREFIX)}*"
-    for old in folder.glob(pattern) if os.name == "posix" else ():
-        with suppress(ValueError, OSError):  # a file of another program or of another user
-            try:
-                os.kill(int(old.name.removeprefix(_PREFIX).partition("-")[0]), 0)
-            except ProcessLookupError:
-                old.unlink(missing_ok=True)
 
 
 def write_figure(path: str | Path, figure: Figure, **style: Argument) -> None:
@@ -236,12 +219,8 @@ class Table:
         return as_samples(rows.in_memory(), allow_nan=allow_nan) if self.loaded else rows
 
     def _position(self, name: str) -> int:
-        columns = self.columns
-        if name in columns:
-            return columns.index(name)
-        shown = columns if len(columns) <= 20 else [*columns[:20], "..."]
-        there = ", ".join([*self.beside, *shown])
-        raise ArgumentError(f"{self.name} has no column {name!r}; it has: {there}")
+        check_known([name], [*self.beside, *self.columns], self.name)
+        return self.columns.index(name)
 
 
 def read(path: str | Path, separator: str = "", header: bool = True) -> Table:

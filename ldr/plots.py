@@ -120,14 +120,14 @@ def projection(result: Result, X: Rows, y: PerRow = None, *, ax: Axes | None = N
     colouring = colouring_of(result, y, len(Y[0]), X)
     names = axis_names(result)
     if ax is None:
-        rows, columns = _grid(Y)
+        rows, columns = _grid(result.r, len(Y))
         figure = new_figure(1.6 + _width(rows, columns), 1.0 + max(3.4, 2.0 * rows))
         axes = _draw(figure, Y, colouring, Y, names)
         if result.r > _PANELS:
             figure.suptitle(f"{_PANELS} of {result.r} components", fontsize=9)
         draw_key(figure, axes, colouring)
         return figure
-    if _grid(Y) != (1, 1):
+    if _grid(result.r, len(Y)) != (1, 1):
         raise ArgumentError(f"ax= takes one panel, but r = {result.r} needs several: leave it out")
     _draw_one(ax, Y, colouring, Y, names)
     key_inside(ax, colouring)
@@ -186,7 +186,7 @@ def compare(result: Result, X: Rows, y: PerRow = None) -> Figure:
     ldr.errors.ArgumentError
         There is no baseline, or the map P is not M'.
     """
-    rows, columns = _grid(parts(result.transform(X)))
+    rows, columns = _grid(result.r, len(parts(result.P)))
     figure = new_figure(1.4 + 2 * _width(rows, columns), 1.4 + max(3.2, 1.8 * rows))
     draw_comparison(figure, result, X, y)
     return figure
@@ -229,11 +229,11 @@ def _baseline_projection(result: Result, X: Rows) -> tuple[Array, ...]:
     return parts(replace(result, P=result.baseline_P).transform(X))
 
 
-def _grid(Y: tuple[Array, ...]) -> tuple[int, int]:
+def _grid(r: int, views: int) -> tuple[int, int]:
     """Return the numbers of rows and columns of panels."""
-    r = min(Y[0].shape[1], _PANELS)
-    if len(Y) > 1:
-        return len(Y) - 1, r
+    r = min(r, _PANELS)
+    if views > 1:
+        return views - 1, r
     return (r, r) if r > 2 else (1, 1)
 
 
@@ -284,7 +284,7 @@ def _draw(
     names: Names,
 ) -> list[Axes]:
     """Draw all panels of a projection; the axes also contain the samples of `extent`."""
-    rows, columns = _grid(Y)
+    rows, columns = _grid(Y[0].shape[1], len(Y))
     axes = figure.subplots(rows, columns, squeeze=False)
     if len(Y) == 1 and rows > 1:
         _draw_matrix(axes, Y[0][:, :columns], colouring, extent[0], names[0])

@@ -86,12 +86,8 @@ class Columns(dict[str, Array]):
     """Columns by name, printed as a table."""
 
     def __repr__(self) -> str:
-        heads = [f"{name:>{max(len(name), 12)}}" for name in self]
-        rows = zip(*self.values(), strict=True)
-        cells = (
-            (f"{x:>{len(head)}.6g}" for x, head in zip(row, heads, strict=True)) for row in rows
-        )
-        return "\n".join(["  ".join(heads), *map("  ".join, cells)])
+        columns = {name: [text(x) for x in column] for name, column in self.items()}
+        return "\n".join(beside(columns)) if columns else ""
 
 
 def text(value: float | None, form: str = ".6g") -> str:

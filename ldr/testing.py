@@ -252,14 +252,14 @@ def taylor_slopes(problem: Problem, M: Array, rng: np.random.Generator) -> tuple
 
 def _direction(manifold: Manifold, M: Array, rng: np.random.Generator) -> Array:
     """A random tangent vector with the norm of M in each factor: steps are relative to M."""
-    parts = zip(manifold.factors, manifold.split(M), strict=True)
-    return manifold.join([_direction_of(factor, m, rng) for factor, m in parts])
-
-
-def _direction_of(factor: Manifold, M: Array, rng: np.random.Generator) -> Array:
-    if factor.dimension == 0:
-        return np.zeros(factor.shape)
-    return (float(np.linalg.norm(M)) or 1.0) * factor.random_tangent(M, rng)
+    return manifold.join(
+        [
+            (float(np.linalg.norm(m)) or 1.0) * factor.random_tangent(m, rng)
+            if factor.dimension > 0
+            else np.zeros(factor.shape)
+            for factor, m in zip(manifold.factors, manifold.split(M), strict=True)
+        ]
+    )
 
 
 def _noise(value: Callable[[float], float], size: float) -> float:

@@ -242,17 +242,6 @@ def test_too_little_memory_is_called_so(folder, call, monkeypatch):
     assert done.stderr == "ldr: not enough memory: Unable to allocate 8.00 TiB\n"
 
 
-def test_what_a_killed_write_left_is_removed_by_the_next(tmp_path):
-    ours, others = tmp_path / f"{files._PREFIX}999999999-ab.csv", tmp_path / ".ldr-else-1-ab.csv"
-    running = tmp_path / f"{files._PREFIX}{os.getpid()}-ab.csv"
-    unnumbered = tmp_path / f"{files._PREFIX}none-ab.csv"
-    for path in (ours, others, running, unnumbered):
-        path.write_text("half")
-    with replaced(tmp_path / "Y.csv") as path:
-        path.write_text("whole")
-    assert sorted(tmp_path.iterdir()) == sorted([others, running, unnumbered, tmp_path / "Y.csv"])
-
-
 def test_texts_that_a_spreadsheet_would_run_are_said(tmp_path):
     texts = np.where(np.arange(len(X)) % 2, "=1+1", "plain")
     pd.DataFrame(X[:, :3], columns=list("abc")).assign(kind=texts).to_csv(
