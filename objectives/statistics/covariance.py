@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import operator
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
@@ -124,13 +123,11 @@ class CovarianceOperator:
         return self.samples.reduce(term, added).reshape(V.shape) / self.samples.weight
 
     def variation(self, P: Array) -> Variation:
-        """Compute the variation; see `Scatter`. The trace of the covariance is cached."""
-        return Variation.of(P, self @ P.T, self.trace, self.samples.n)
+        return RowScatter(self.samples, self.centre).variation(P)
 
     @cached_property
     def trace(self) -> float:
-        squares = self.samples.reduce(partial(_sum_of_squares, mean=self.centre), operator.add)
-        return squares / self.samples.weight
+        return self.variation(np.empty((0, self.samples.d))).total
 
 
 def _scatter_times(piece: Samples, mean: Array, V: Array) -> Array:
@@ -145,20 +142,6 @@ def _scatter_times(piece: Samples, mean: Array, V: Array) -> Array:
         return piece.accelerator.scatter_times(piece.array, mean, V)
     centred = weighted(piece.less(mean), piece.weights)
     return centred.T @ (centred @ V)
-
-
-def _sum_of_squares(piece: Samples, mean: Array) -> float:
-    """||X - 1m'||^2 of a piece; of sparse rows by algebra."""
-    if piece.is_sparse:
-        rows = piece.array.astype(np.float64, copy=False)
-        w = piece.weights
-        if w is not None:
-            squares = float(w @ (rows.multiply(rows).sum(axis=1) - 2.0 * (rows @ mean)))
-            return squares + piece.weight * float(mean @ mean)
-        squares = float(np.vdot(rows.data, rows.data)) - 2.0 * float((rows @ mean).sum())
-        return squares + piece.n * float(mean @ mean)
-    deviations = weighted(piece.less(mean), piece.weights)
-    return float(np.vdot(deviations, deviations))
 
 
 @dataclass(frozen=True)
@@ -315,7 +298,7 @@ def _variation_sums(piece: Samples, centre: Array, P: Array) -> Array:
     sums = np.zeros((piece.d, len(P) + 3))
     sums[:, -1] = piece.weight
     if piece.is_sparse:
-        slices = list(piece.slices(max(1, BLOCK_NUMBERS // len(P))))
+        slices = list(piece.slices(max(1, BLOCK_NUMBERS // sums.shape[1])))
         if len(slices) > 1:  # in blocks of rows, because a product with P is dense
             for where in slices:
                 sums[:, :-1] += _variation_sums(piece.piece(where), centre, P)[:, :-1]
