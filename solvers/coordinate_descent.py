@@ -134,7 +134,7 @@ def _to_minimum(Z: Array | LessMeans, t: Array, m: Array, slope: Array) -> tuple
     """
     if isinstance(Z, LessMeans):
         downhill = (Z.T @ (t - Z @ m) - slope)[:, None]
-        return conjugate_gradients(lambda V: Z.T @ (Z @ V), downhill, lambda R: R)[0][:, 0], 1.0
+        return conjugate_gradients(lambda V: Z.T @ (Z @ V), downhill)[0][:, 0], 1.0
     wide = 1 < len(Z) <= Z.shape[1]
     rows = Z[:-1]  # centred rows add up to zero: the last is redundant
     factor = cholesky((rows @ rows.T if wide else Z.T @ Z).T)

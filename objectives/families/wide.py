@@ -161,7 +161,7 @@ class WidePencil:
         B = scaled(self.B, scale)
         if self.U is not None:
             U = scale[:, None] * self.U
-            Y, products = conjugate_gradients(lambda V: B @ V, U, lambda R: R)
+            Y, products = conjugate_gradients(lambda V: B @ V, U)
             residual = float(np.linalg.norm(B @ Y - U) / np.linalg.norm(U))
             V = np.linalg.eigh(sym(U.T @ Y))[1]
             return scale[:, None] * (Y @ V[:, ::-1]), products, residual

@@ -234,7 +234,7 @@ def correlated(views: Sequence[Compact], r: int, ridge: float) -> Correlated | N
 
 def _not_spanned(C: LinearOperator, M: Array) -> Array:
     """Return an orthonormal basis of the part of M outside the range of C."""
-    made, _ = conjugate_gradients(lambda V: C @ V, C @ M, lambda R: R)
+    made, _ = conjugate_gradients(lambda V: C @ V, C @ M)
     U, sizes, _ = np.linalg.svd(M - made, full_matrices=False)
     return U[:, sizes > _BESIDE]
 

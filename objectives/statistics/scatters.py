@@ -314,17 +314,6 @@ def moments_of_parts(samples: Samples, counts: Sequence[Array]) -> list[Moments]
     return [each.moments for each in samples.reduce(_spreads, _merged_spreads, table)]
 
 
-def moments_of_groups(samples: Samples, codes: Codes, groups: int) -> list[Moments]:
-    """Return mean and scatter of each group of the rows, in a single pass."""
-    term = partial(_group_spreads, groups=groups)
-    return [each.moments for each in samples.reduce(term, _merged_spreads, codes)]
-
-
-def _group_spreads(piece: Samples, codes: Codes, groups: int) -> list[Spread]:
-    parts = (piece.take(codes == k) for k in range(groups))
-    return [spread(part) if part.n else Spread.empty(piece.d) for part in parts]
-
-
 def _spreads(piece: Samples, counts: Array) -> list[Spread]:
     found = []
     for c in counts.T:

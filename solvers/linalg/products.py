@@ -173,24 +173,20 @@ def largest_pairs(A: SymmetricOperator, B: SymmetricOperator, start: Array, r: i
     return Found.last(_steps(A, B, B @ start, r, small, lambda R, s, t: R))
 
 
-def conjugate_gradients(
-    H: Callable[[Array], Array], R: Array, preconditioned: Callable[[Array], Array]
-) -> tuple[Array, int]:
+def conjugate_gradients(H: Callable[[Array], Array], R: Array) -> tuple[Array, int]:
     """Return H^{-1}R for a positive definite H, and the number of products with H."""
     X, left, steps = np.zeros_like(R), R.copy(), 0
-    z = preconditioned(left)
-    p, size = z.copy(), np.sum(left * z, axis=0)
-    enough = _SOLVED * np.linalg.norm(R, axis=0)
-    while steps < _SOLVING_STEPS and (np.linalg.norm(left, axis=0) > enough).any():
+    p, size = left.copy(), np.sum(left * left, axis=0)
+    enough = _SOLVED * np.sqrt(size)
+    while steps < _SOLVING_STEPS and (np.sqrt(size) > enough).any():
         Hp = H(p)
         curved = np.sum(p * Hp, axis=0)
         step = np.divide(size, curved, where=curved > 0, out=np.zeros_like(size))
         X += step * p
         left -= step * Hp
-        z = preconditioned(left)
-        before, size = size, np.sum(left * z, axis=0)
+        before, size = size, np.sum(left * left, axis=0)
         p *= np.divide(size, before, where=before > 0, out=np.zeros_like(size))
-        p += z
+        p += left
         steps += 1
     return X, steps * R.shape[1]
 
