@@ -46,6 +46,9 @@ from ldr.solvers.deadline import check, one_thread
 from ldr.solvers.errors import ClusterError, DataError
 
 _LOOK = 0.5  # seconds between tests of the time limit
+# Rows that are read again fill at most this share of the workers' memory: from 60 % on, Dask writes
+# to disk.
+_SHARE = 0.2
 
 
 class DaskRows(Source):
@@ -62,6 +65,7 @@ class DaskRows(Source):
     ) -> None:
         self.array, self.feature_names, self.name = array, feature_names, name
         self.n, self.d = array.shape
+        self._passes = 0
 
     @classmethod
     def open(cls, X: object, name: str) -> DaskRows:
@@ -94,6 +98,16 @@ class DaskRows(Source):
         """Slices of the rows of the chunks."""
         return [slice(*ends) for ends in pairwise((0, *accumulate(self.array.chunks[0])))]
 
+    def chunks(self) -> list[Delayed]:
+        """Return the chunks for another pass; from the third on, workers keep them if they fit."""
+        self._passes += 1
+        client = _client(self.array) if self._passes == 3 else None
+        if client is not None:
+            workers = client.scheduler_info()["workers"].values()
+            if self.array.nbytes <= _SHARE * sum(each["memory_limit"] or 0 for each in workers):
+                self.array = client.persist(self.array)
+        return list(self.array.to_delayed().ravel())
+
     def blocks(self, start: int = 0) -> Iterator[Cells]:
         for where in self.places:
             if where.stop > start:
@@ -110,12 +124,17 @@ def is_frame(X: object) -> bool:
     return hasattr(getattr(X, "_meta", None), "columns")
 
 
+def _client(lazy: Given) -> Any:
+    """Return the client of the active cluster, or None."""
+    return getattr(get_scheduler(collections=[lazy]), "__self__", None)
+
+
 def computed(lazy: Given) -> Given:
     """Compute a lazy value on the active cluster, else in threads of this process.
 
     Dask's setting `distributed.scheduler.no-workers-timeout` limits the wait for workers.
     """
-    client = getattr(get_scheduler(collections=[lazy]), "__self__", None)
+    client = _client(lazy)
     if client is None:
         with one_thread():  # Dask already runs one task per core
             return lazy.compute()
@@ -217,7 +236,7 @@ class DaskSamples(StoredSamples):
         rows = piece_rows(sum(view.d for view in views))
         chunk_sum = _ChunkSum(term, merge, tuple(map(_kind, (self, *beside))), rows)
         of_chunk = delayed(chunk_sum, pure=False, traverse=False)
-        columns = (self.array.array.to_delayed().ravel(), *map(self._cut, beside))
+        columns = (self.array.chunks(), *map(self._cut, beside))
         terms = [
             of_chunk(where, self.marked(where), *chunks)
             for where, *chunks in zip(self.array.places, *columns, strict=True)

@@ -21,6 +21,7 @@ from ldr.objectives.data import dask_samples, memory
 from ldr.objectives.data.accelerator import Accelerator
 from ldr.objectives.data.data import as_tuple
 from ldr.objectives.data.opening import as_samples
+from tests.objectives.data.clusters import in_this_process
 from tests.objectives.statistics.references import DATA, STATISTICS, check, error
 
 DATA = {name: X[:120] for name, X in DATA.items() if len(X) > 100}
@@ -460,3 +461,17 @@ def test_a_program_without_dask_does_not_import_it(tmp_path):
     command = [sys.executable, "-c", program]
     done = subprocess.run(command, capture_output=True, text=True, timeout=300)
     assert done.stdout.strip() == "[]"
+
+
+def test_workers_keep_rows_from_the_third_pass_on():
+    from distributed import Client, futures_of
+
+    X = da.from_array(np.arange(120.0).reshape(40, 3), chunks=(10, 3))
+    with in_this_process(n_workers=2) as there, Client(there):
+        samples = as_samples(X)
+        kept = []
+        for _ in range(4):
+            total = samples.reduce(lambda piece: piece.dense().sum(), operator.add)
+            assert total == np.arange(120.0).sum()
+            kept.append(len(futures_of(samples.array.array)))
+    assert kept == [0, 0, 4, 4]
