@@ -87,8 +87,8 @@ from .layers import layer
 from .method_selection import choose
 from .objectives.custom.function import objective
 from .objectives.kernel import kernel
-from .objectives.l1 import l1
 from .objectives.normalised import normalised
+from .objectives.objective import l1
 from .paths import Path, path
 from .persistence import load
 from .regularisation import RegularisationPath, refit, regularisation_path

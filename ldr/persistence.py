@@ -9,9 +9,8 @@ from ldr.multistart import Starts
 from ldr.objectives.data.samples import Samples
 from ldr.objectives.factor_model import FactorModel
 from ldr.objectives.kernel import Kernel, KernelFeatures
-from ldr.objectives.l1 import L1
 from ldr.objectives.normalised import Normalised
-from ldr.objectives.objective import Sum
+from ldr.objectives.objective import L1, Sum
 from ldr.objectives.prediction import ClassPredictor, LinearPredictor
 from ldr.objectives.problem import Certificate
 from ldr.objectives.statistics.covariance import Variation

@@ -11,8 +11,7 @@ import numpy as np
 from ldr.inputs import as_data, as_objective, as_seconds, with_marks
 from ldr.objectives.coordinates import Axes
 from ldr.objectives.data.data import as_tuple
-from ldr.objectives.l1 import L1
-from ldr.objectives.objective import Objective, penalty_of, without_penalty
+from ldr.objectives.objective import L1, Objective, penalty_of, without_penalty
 from ldr.objectives.problem import Certificate, Placed, near
 from ldr.objectives.sparse import SparseMethod
 from ldr.result import Result

@@ -12,9 +12,8 @@ import numpy as np
 from ldr.objectives.cca import CorrelationMethod, OrthogonalCCA
 from ldr.objectives.data.data import Data
 from ldr.objectives.families.composite import WeightedSum, weighted_sum
-from ldr.objectives.l1 import L1
 from ldr.objectives.lda import OrthogonalLDA
-from ldr.objectives.objective import Objective, Shorthand, known_everywhere
+from ldr.objectives.objective import L1, Objective, Shorthand, known_everywhere
 from ldr.objectives.parameters import Need, number
 from ldr.objectives.pca import PCA
 from ldr.objectives.problem import BoundObjective

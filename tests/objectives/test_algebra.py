@@ -28,7 +28,7 @@ from ldr.objectives import (
     SignalNoise,
     SparsePCA,
 )
-from ldr.objectives.l1 import L1
+from ldr.objectives.objective import L1
 from ldr.solvers import solver_names
 from tests.objectives.methods import LABELS, NOISE, VIEWS, X
 
