@@ -15,6 +15,7 @@ import numpy as np
 import scipy
 
 from ldr.cross_validation import FAILURES, Criterion, Folds, HeldOut, Part, criteria, gap_of
+from ldr.errors import in_words
 from ldr.inputs import as_generator, by_index, check_weighted, is_open
 from ldr.method_selection import asked_for, beyond, has_gaps, suited
 from ldr.objectives.data.opening import with_columns
@@ -33,7 +34,6 @@ from ldr.solving import solve
 from ldr.tables import beside, text
 from ldr.trial_layout import are_arrays, of_array, refuse_layout
 from ldr.types import Argument, Dimension, Figure, Frame, PerRow, Rows, Splitter
-from ldr.validation import in_words
 
 Record: TypeAlias = dict[str, str | float | None]
 # Columns of a printed table that are omitted, in this order, while a line exceeds 100 characters.

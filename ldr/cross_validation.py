@@ -14,6 +14,7 @@ from typing import TypeVar
 import numpy as np
 import scipy
 
+from ldr.errors import in_words
 from ldr.inputs import as_data
 from ldr.objectives.data.data import as_tuple, single
 from ldr.objectives.data.sample_metadata import Marks, as_array, as_labels, begins, is_text
@@ -35,7 +36,6 @@ from ldr.solvers.linalg.eigen import power_of_two
 from ldr.solvers.manifolds import Array, Orthonormal, polar_factor
 from ldr.trial_layout import FEATURES, mean_power
 from ldr.types import Argument, PerRow, Rows
-from ldr.validation import in_words
 
 # Number of neighbours of the classifier in `ldr.compare`, equal to scikit-learn's default.
 NEIGHBOURS = 5

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 import scipy
 
+from ldr.errors import in_words
 from ldr.inputs import aligned
 from ldr.objectives.data.opening import as_samples
 from ldr.objectives.data.sample_metadata import as_array
@@ -16,7 +17,6 @@ from ldr.solvers.checks import Pickled, real
 from ldr.solvers.errors import ArgumentError, DataError, SingularError
 from ldr.solvers.manifolds import Array
 from ldr.types import Figure, Panels, PerRow, Rows
-from ldr.validation import in_words
 
 
 @dataclass(frozen=True, eq=False)

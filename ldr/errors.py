@@ -1,12 +1,27 @@
-"""Exceptions and warnings of ldr."""
+"""Exceptions and warnings of ldr, and the decorator of public functions that translates errors."""
 
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from functools import wraps
+from traceback import clear_frames
+from typing import ParamSpec, TypeVar
+
+import numpy as np
+
+from ldr.objectives.data.memory import available
+from ldr.objectives.data.memory import in_words as in_bytes
+from ldr.objectives.registry import REGISTRY
 from ldr.solvers import errors
+from ldr.solvers.deadline import one_thread
 from ldr.solvers.errors import (
     ArgumentError,
     ClusterError,
     DataError,
     DataWarning,
     DeviceWarning,
+    MissingValuesError,
     ObjectiveError,
     ObjectiveWarning,
     SingularError,
@@ -31,3 +46,55 @@ __all__ = [
 
 def __getattr__(name: str) -> type[Warning]:
     return getattr(errors, name)
+
+
+Arguments = ParamSpec("Arguments")
+Returned = TypeVar("Returned")
+
+_WAYS_OUT = (
+    "for d x d arrays use fewer columns; for n x n arrays landmarks=, components= or a subsample; "
+    "or pass the rows as a path or in blocks, to be read in pieces"
+)
+
+
+def in_words(door: Callable[Arguments, Returned]) -> Callable[Arguments, Returned]:
+    """Translate errors of missing values, memory and LAPACK into messages with a remedy.
+
+    BLAS uses one thread within the context, except for long calls while cores are idle.
+    """
+
+    @wraps(door)
+    def said(*args: Arguments.args, **kwargs: Arguments.kwargs) -> Returned:
+        try:
+            with one_thread():
+                return door(*args, **kwargs)
+        except MissingValuesError as error:
+            names = " and ".join(repr(n) for n, method in REGISTRY.items() if method.traits.imputes)
+            raise DataError(
+                f"{error}: {names} accept missing values (NaN), and their `impute` fills them in: "
+                "ldr.solve('ppca', X, r).model.impute(X), or `ldr impute` on the command line"
+            ) from error
+        except TooLargeError:
+            raise
+        except MemoryError as error:
+            limit, whose = available()
+            clear_frames(error.__traceback__)  # the frames of an error keep their arrays in memory
+            raise TooLargeError(
+                f"{_array(error)} does not fit into memory, of which {whose} leaves "
+                f"{in_bytes(limit)}: {_WAYS_OUT}"
+            ) from error
+        except np.linalg.LinAlgError as error:
+            raise SingularError(
+                f"a decomposition of the data failed ({error}): the scales of the columns are too "
+                "far apart; divide them by their standard deviations"
+            ) from error
+
+    return said
+
+
+def _array(error: object) -> str:
+    """Describe the array that NumPy could not allocate."""
+    if not (hasattr(error, "shape") and hasattr(error, "dtype")):
+        return "an array that the method needs"
+    size = math.prod(error.shape) * np.dtype(error.dtype).itemsize
+    return f"an array of shape {tuple(error.shape)}, {size / 2**30:.3g} GiB,"

@@ -22,6 +22,7 @@ from uuid import uuid4
 
 import numpy as np
 
+from ldr.errors import in_words
 from ldr.objectives.data.array_types import Cells, Matrix
 from ldr.objectives.data.data import as_tuple, single
 from ldr.objectives.data.opening import as_path, as_samples, open_path
@@ -32,7 +33,6 @@ from ldr.solvers.errors import ArgumentError, DataError, DataWarning, needed, wa
 from ldr.solvers.manifolds import Array
 from ldr.tables import view_letters
 from ldr.types import Argument, Frame, Rows
-from ldr.validation import in_words
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

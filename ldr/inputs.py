@@ -11,6 +11,7 @@ from typing import NoReturn
 
 import numpy as np
 
+from ldr.errors import in_words
 from ldr.objectives import registry
 from ldr.objectives.data.array_types import is_annotated
 from ldr.objectives.data.data import Data
@@ -28,7 +29,6 @@ from ldr.solvers.manifolds import Array
 from ldr.solvers.solver import Solver, Stopping
 from ldr.trial_layout import Trials, are_arrays, is_of_mne, known_trials, of_array, refuse_layout
 from ldr.types import PerRow, Rows, XandY
-from ldr.validation import in_words
 
 # The smallest time limit that is accepted, in seconds.
 _SHORTEST = 1e-6
@@ -43,8 +43,7 @@ def as_objective(objective: str | Objective, parameters: dict[str, object]) -> O
         )
     if isinstance(objective, str):
         return named(objective, **parameters)
-    if not isinstance(objective, Objective):
-        registry.as_objective(objective)  # the error for an invalid objective is raised here
+    objective = registry.as_objective(objective)
     if parameters:
         raise ArgumentError(
             f"unknown argument {next(iter(parameters))!r}: give parameters to the objective "

@@ -9,6 +9,7 @@ from textwrap import TextWrapper
 
 import numpy as np
 
+from ldr.errors import in_words
 from ldr.inputs import as_objective
 from ldr.objectives.data.opening import as_samples, with_columns
 from ldr.objectives.kernel import is_categorical
@@ -18,7 +19,6 @@ from ldr.objectives.registry import REGISTRY
 from ldr.solvers.checks import flag
 from ldr.solvers.errors import ArgumentError
 from ldr.types import PerRow, Rows
-from ldr.validation import in_words
 
 # Methods by name, each with the reason why it was chosen.
 Chosen = dict[str, tuple[Objective, str]]

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from ldr.errors import in_words
 from ldr.objectives.data.array_types import check_dimensions, like
 from ldr.objectives.data.opening import as_samples, open_table
 from ldr.objectives.data.stored import lazy_rows
@@ -18,7 +19,6 @@ from ldr.solvers.errors import ArgumentError, DataError
 from ldr.solvers.manifolds import Array
 from ldr.trial_layout import of_array
 from ldr.types import Argument, Rows
-from ldr.validation import in_words
 
 if TYPE_CHECKING:
     from ldr.objectives.factor_model import FactorModel

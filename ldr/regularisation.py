@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from ldr.errors import in_words
 from ldr.inputs import as_data, as_objective, as_seconds, with_marks
 from ldr.objectives.coordinates import Axes
 from ldr.objectives.data.data import as_tuple
@@ -29,7 +30,6 @@ from ldr.solvers.status import Status
 from ldr.solvers.trust_region import TrustRegion
 from ldr.solving import ENDED, as_result, solve
 from ldr.types import Argument, PerRow, PerView, Rows
-from ldr.validation import in_words
 
 
 @dataclass(frozen=True, repr=False)

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Generic, overload
 
 import numpy as np
 
+from ldr.errors import in_words
 from ldr.multistart import Starts
 from ldr.objectives.data.data import as_tuple, single
 from ldr.objectives.data.opening import without_header
@@ -22,9 +23,8 @@ from ldr.solvers.checks import Pickled, flag
 from ldr.solvers.manifolds import Array
 from ldr.solvers.solver import Run
 from ldr.solvers.status import Status
-from ldr.tables import Directions, view_letters
+from ldr.tables import Directions, plain, shown, view_letters
 from ldr.types import Argument, Figure, Frame, Panels, PerRow, PerView, Rows
-from ldr.validation import in_words, plain, shown
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

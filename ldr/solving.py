@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Unpack
 
 import numpy as np
 
+from ldr.errors import in_words
 from ldr.inputs import (
     Covariance,
     as_generator,
@@ -58,7 +59,6 @@ from ldr.solvers.solver import Observer, Run, Solver, Stopping
 from ldr.solvers.status import Status
 from ldr.tables import Directions
 from ldr.types import Dimension, PerRow, Rows, Start
-from ldr.validation import in_words
 
 if TYPE_CHECKING:
     from ldr.method_parameters import MethodParameters

@@ -1,4 +1,4 @@
-"""Tables of a result's components, in its canonical coordinates, and tables as text.
+"""Tables of a result's components, in its canonical coordinates, and numbers as text.
 
 See `ldr.objectives.coordinates`.
 """
@@ -14,7 +14,7 @@ import numpy as np
 
 from ldr.objectives.statistics.covariance import Variation
 from ldr.solvers.manifolds import Array
-from ldr.types import Frame
+from ldr.types import Argument, Frame
 
 
 @dataclass(frozen=True)
@@ -109,3 +109,20 @@ def beside(columns: Mapping[str, Sequence[str]]) -> list[str]:
         right = [cell.rjust(width) for cell, width in zip(others, widths[1:], strict=True)]
         lines.append("  ".join([first.ljust(widths[0]), *right]).rstrip())
     return lines
+
+
+def plain(value: Argument) -> Argument:
+    """Convert a value for JSON: arrays become lists, infinities and NaN become None."""
+    if isinstance(value, Mapping):
+        return {name: plain(each) for name, each in value.items()}
+    value = value.tolist() if hasattr(value, "tolist") else value
+    if isinstance(value, (list, tuple)):
+        return [plain(each) for each in value]
+    return None if isinstance(value, float) and not math.isfinite(value) else value
+
+
+def shown(value: float | Array) -> str:
+    """Format a number, or a matrix with one line for each row."""
+    if np.ndim(value) == 0:
+        return f"{value:.6g}"
+    return np.array2string(np.asarray(value), precision=4, threshold=40, prefix=" " * 15)

@@ -25,6 +25,7 @@ from typing import Any
 import numpy as np
 from numpy.testing import assert_allclose, assert_array_equal
 
+from ldr.errors import in_words
 from ldr.inference.many import chunks, solvable, solve_many
 from ldr.inputs import as_data, as_generator, as_objective, check_r
 from ldr.objectives.custom.function import CustomObjective
@@ -53,7 +54,6 @@ from ldr.solvers.status import Status
 from ldr.solvers.trust_region import TrustRegion
 from ldr.solving import solve
 from ldr.types import Argument, PerRow, Rows
-from ldr.validation import in_words
 
 __all__ = ["MANIFOLD", "OBJECTIVE", "SOLVER", "check_manifold", "check_objective", "check_solver"]
 

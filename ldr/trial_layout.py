@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, NoReturn
 import numpy as np
 import numpy.typing as npt
 
+from ldr.errors import in_words
 from ldr.objectives.data.array_types import is_labelled
 from ldr.objectives.data.sample_metadata import as_array, begins
 from ldr.objectives.data.sample_metadata import as_trials as as_ids
@@ -15,7 +16,6 @@ from ldr.solvers.checks import choice
 from ldr.solvers.errors import ArgumentError, DataError, DataWarning, warn
 from ldr.solvers.manifolds import Array
 from ldr.types import PerRow, Rows, XandY
-from ldr.validation import in_words
 
 if TYPE_CHECKING:
     from ldr.result import Result

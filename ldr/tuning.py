@@ -13,6 +13,7 @@ import numpy.typing as npt
 import scipy
 
 from ldr.cross_validation import Folds, Part, class_scores, response_scores
+from ldr.errors import in_words
 from ldr.inputs import as_objective
 from ldr.objectives.data.data import as_tuple, single
 from ldr.objectives.kernel import is_categorical
@@ -28,7 +29,6 @@ from ldr.solvers.errors import ArgumentError, DataError, ObjectiveError
 from ldr.solvers.manifolds import Array
 from ldr.solving import solve
 from ldr.types import PerRow, Rows, Splitter, XandY
-from ldr.validation import in_words
 
 # Name of the scale factors of columns among the tuned parameters.
 SCALES = "scales"

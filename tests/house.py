@@ -21,8 +21,8 @@ FLOORS = ("ldr.solvers", "ldr.objectives", "ldr", "experiments", "benchmarks")
 
 # The tests fail above these; a change that needs more raises the number in the same commit.
 LARGEST = {
-    "library lines": 50107,
-    "library files": 173,
+    "library lines": 50100,
+    "library files": 172,
     "public members of Objective and BoundObjective": 45,
     "tuned constants": 179,
 }

@@ -43,8 +43,8 @@ from ldr.cli.options import (
     print_rows,
     with_options,
 )
+from ldr.tables import plain
 from ldr.types import Argument
-from ldr.validation import plain
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

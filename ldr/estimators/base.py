@@ -20,6 +20,7 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_array, check_is_fitted, validate_data
 
 from ldr.cross_validation import score
+from ldr.errors import in_words
 from ldr.inputs import aligned, check_observers, is_asked, least_r, opened
 from ldr.objectives.data.array_types import in_library_of, is_annotated, is_dask
 from ldr.objectives.data.data import Data, as_tuple, single
@@ -49,7 +50,6 @@ from ldr.solvers.manifolds import Array
 from ldr.solving import solve
 from ldr.trial_layout import Trials, as_trials
 from ldr.types import Dimension, Labels, PerRow, PerView, Rows, Start, XandY
-from ldr.validation import in_words
 
 if TYPE_CHECKING:
     from sklearn.utils import Tags

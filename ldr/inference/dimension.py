@@ -9,6 +9,7 @@ from typing import ClassVar
 import numpy as np
 
 from ldr.dimension_rule import parallel_analysis
+from ldr.errors import in_words
 from ldr.inference.hypothesis_tests import Null, PermutationTest, pairs_of, permutation_test
 from ldr.inference.many import gathered, optima
 from ldr.inputs import as_generator, as_objective
@@ -19,7 +20,6 @@ from ldr.solvers.errors import ArgumentError
 from ldr.solvers.manifolds import Array
 from ldr.tables import beside, text
 from ldr.types import Argument, Figure, Panels, PerRow, Rows, Splitter
-from ldr.validation import in_words
 
 RULES = ("permutation", "ladle", "bic", "folds", "parallel")
 # Criteria for the number of components that apply to the named methods only.

@@ -12,6 +12,7 @@ import numpy as np
 import numpy.typing as npt
 import scipy
 
+from ldr.errors import in_words
 from ldr.inference.many import Chunk, Orders, Solutions, chunk_size, optima
 from ldr.inputs import as_generator, as_objective, as_seconds
 from ldr.objectives.data.sample_metadata import as_array
@@ -29,7 +30,6 @@ from ldr.solvers.manifolds import Array
 from ldr.solving import solve
 from ldr.tables import beside, text
 from ldr.types import Argument, Figure, Panels, PerRow, Rows
-from ldr.validation import in_words
 
 # Optimal values with a smaller relative difference are equal: they are accurate to about 1e-12.
 _SAME = 1e-10

@@ -13,6 +13,7 @@ from typing import TypeAlias
 import numpy as np
 import numpy.typing as npt
 
+from ldr.errors import in_words
 from ldr.inputs import as_objective
 from ldr.objectives.coordinates import signs
 from ldr.objectives.data.data import UnknownError, as_tuple, single
@@ -28,7 +29,6 @@ from ldr.solvers.errors import DataError
 from ldr.solvers.manifolds import Array
 from ldr.solving import solve
 from ldr.types import Argument, Figure, PerRow, PerView, Rows, XandY
-from ldr.validation import in_words
 
 Orders = npt.NDArray[np.intp]
 Problem: TypeAlias = tuple[tuple[Rows, ...], PerRow]

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, TypeVar
 import numpy as np
 import numpy.typing as npt
 
+from ldr.errors import in_words
 from ldr.inputs import as_data, check_weighted
 from ldr.objectives.data.data import Data, UnknownError, as_tuple, single
 from ldr.objectives.objective import Objective
@@ -22,7 +23,6 @@ from ldr.sensitivity.moving import Line, as_line, numbers
 from ldr.sensitivity.optimum import Optimum
 from ldr.solvers.errors import ArgumentError, DataError, needed
 from ldr.types import PerRow, PerView, Rows
-from ldr.validation import in_words
 
 if TYPE_CHECKING:
     from ldr.result import Result
