@@ -1,9 +1,10 @@
 """Descent along search directions: steepest descent, conjugate gradients, limited-memory BFGS.
 
-The line search is that of Hager and Zhang, along the retraction curve. Near a minimum f changes by
-less than its rounding error while its slope is still accurate. Near a minimum the approximate Wolfe
-conditions therefore test the slope instead of the difference of values: first-order methods do not
-stall where the gradient is of the order of sqrt(eps).
+The line search is along the retraction curve, by secants and bisection, with the conditions of
+Hager and Zhang. Near a minimum f changes by less than its rounding error while its slope is still
+accurate. Near a minimum the approximate Wolfe conditions therefore test the slope instead of the
+difference of values: first-order methods do not stall where the gradient is of the order of
+sqrt(eps).
 
 Source: W. W. Hager and H. Zhang, A new conjugate gradient method with guaranteed descent and an
 efficient line search, SIAM J. Optim. 16 (2005).
@@ -27,8 +28,9 @@ _SUFFICIENT_DECREASE = 0.1  # delta: least decrease relative to the slope
 _CURVATURE = 0.9  # sigma: largest final slope relative to the initial slope
 _VALUE_NOISE = 1e-10  # epsilon: a smaller relative increase of f is rounding
 _VALUE_ROUNDING = 1e-13  # smaller relative differences of f are rounding
-_EXPANSION = 5.0  # rho: growth factor of a bracket
-_SHRINKAGE = 0.66  # gamma: least reduction factor of a bracket
+_EXPANSION = 5.0  # rho: growth factor of a step
+_SHRINKAGE = 0.66  # gamma: if a bracket shrinks by less, it is halved
+_MOST_TRIALS = 40
 
 
 @dataclass(frozen=True)
@@ -69,12 +71,28 @@ def search(
     if not slope < 0 or not math.isfinite(first):
         return None
     line = _Line(problem, Trial(0.0, origin.value, slope, origin, V))
-    start = line.trial(first)
-    if reference is not None and line.descends(start, max(reference, origin.value)):
-        return start
-    if line.accepts(start):
-        return start
-    return line.wolfe(start)
+    trial = line.trial(first)
+    if reference is not None and line.descends(trial, max(reference, origin.value)):
+        return trial
+    low, high = line.zero, None  # a bracket of a minimum, without an upper end at first
+    for _ in range(_MOST_TRIALS):
+        if line.accepts(trial):
+            return trial
+        width = high.t - low.t if high else math.inf
+        if trial.slope < 0 and line.low(trial):
+            low = trial
+        else:
+            high = trial
+        if high is None:
+            t = _EXPANSION * trial.t
+        elif high.t - low.t > _SHRINKAGE * width or not line.low(high):
+            t = 0.5 * (low.t + high.t)
+        else:
+            t = _secant(low, high)
+        if high is not None and not low.t < t < high.t:  # no further number is between the ends
+            break
+        trial = line.trial(t)
+    return None
 
 
 class _Line:
@@ -84,12 +102,9 @@ class _Line:
         self.problem = problem
         self.zero = zero
         self.ceiling = zero.value + _VALUE_NOISE * abs(zero.value)
-        self.trials = 0
-        self.accepted: Trial | None = None
 
     def trial(self, t: float) -> Trial:
         """Evaluate f and its slope at t; NaN counts as infinite."""
-        self.trials += 1
         zero = self.zero
         M, velocity = self.problem.manifold.curve(zero.point.M, zero.velocity, t)
         point = self.problem.at(M)
@@ -98,10 +113,7 @@ class _Line:
             slope = self.problem.manifold.inner(M, point.gradient, velocity)
         if not math.isfinite(slope):
             return Trial(t, math.inf, math.inf, point, velocity)
-        trial = Trial(t, value, slope, point, velocity)
-        if self.accepted is None and self.accepts(trial):
-            self.accepted = trial
-        return trial
+        return Trial(t, value, slope, point, velocity)
 
     def descends(self, trial: Trial, reference: float) -> bool:
         """Return True under Armijo's condition, or its approximate form by slopes."""
@@ -128,65 +140,10 @@ class _Line:
     def low(self, trial: Trial) -> bool:
         return trial.value <= self.ceiling
 
-    def wolfe(self, start: Trial) -> Trial | None:
-        """Shrink a bracket by double secant steps, or by bisection if they are slow."""
-        bracket = self.bracket(start)
-        while bracket and self.accepted is None and self.trials < 40:
-            a, b = bracket
-            left, right = self.double_secant(a, b)
-            if self.accepted is None and right.t - left.t > _SHRINKAGE * (b.t - a.t):
-                left, right = self.update(left, right, 0.5 * (left.t + right.t))
-            if right.t - left.t >= b.t - a.t:  # the bracket contains no further number
-                break
-            bracket = left, right
-        return self.accepted
-
-    def bracket(self, trial: Trial) -> tuple[Trial, Trial] | None:
-        """Expand until the slope is positive or f increases: a bracket of a minimum."""
-        lowest = self.zero
-        while self.accepted is None and self.trials < 40:
-            if trial.slope >= 0 and self.low(trial):
-                return lowest, trial
-            if not self.low(trial):
-                return self.shrink(lowest, trial)
-            lowest = trial
-            trial = self.trial(_EXPANSION * trial.t)
-        return None
-
-    def shrink(self, a: Trial, b: Trial) -> tuple[Trial, Trial]:
-        """Bisect between a low a and a high b until the slope at the right end is positive."""
-        while self.accepted is None and self.trials < 40:
-            middle = self.trial(0.5 * (a.t + b.t))
-            if middle.slope >= 0 and self.low(middle):
-                return a, middle
-            a, b = (middle, b) if self.low(middle) else (a, middle)
-        return a, b
-
-    def update(self, a: Trial, b: Trial, t: float) -> tuple[Trial, Trial]:
-        """Return the part of the bracket [a, b] on one side of t that contains a minimum."""
-        if not a.t < t < b.t:
-            return a, b
-        trial = self.trial(t)
-        if not self.low(trial):
-            return self.shrink(a, trial)
-        return (a, trial) if trial.slope >= 0 else (trial, b)
-
-    def double_secant(self, a: Trial, b: Trial) -> tuple[Trial, Trial]:
-        t = _secant(a, b)
-        left, right = self.update(a, b, t)
-        if self.accepted is None and t == right.t:
-            return self.update(left, right, _secant(b, right))
-        if self.accepted is None and t == left.t:
-            return self.update(left, right, _secant(a, left))
-        return left, right
-
 
 def _secant(a: Trial, b: Trial) -> float:
-    """Zero of the line through the slopes at a and b; NaN where they agree."""
-    rise = b.slope - a.slope
-    if rise == 0 or not math.isfinite(rise):
-        return math.nan if rise == 0 else 0.5 * (a.t + b.t)
-    return (a.t * b.slope - b.t * a.slope) / rise
+    """Return the zero of the line through the slopes at a and b, which differ in sign."""
+    return (a.t * b.slope - b.t * a.slope) / (b.slope - a.slope)
 
 
 @dataclass(frozen=True)
