@@ -13,7 +13,7 @@ from docs.gallery import run_strictly
 from docs.method_examples import example_of
 from docs.tree import picture
 from ldr.cli.options import NEEDED
-from ldr.estimators.named import estimator_name
+from ldr.estimators import estimator_name
 from ldr.method_selection import TABLE
 from ldr.objectives import REGISTRY, Objective
 from ldr.objectives.docstrings import advice

@@ -300,11 +300,6 @@ def _draw(
     return list(axes.flat)
 
 
-def draw_first(ax: Axes, result: Result, Y: tuple[Array, ...], colouring: Colouring) -> None:
-    """Draw a single panel: the first pair of two views, or the first two components."""
-    _draw_one(ax, tuple(y[:, :2] for y in Y), colouring, Y, _plain(axis_names(result)))
-
-
 def _draw_one(
     ax: Axes,
     Y: tuple[Array, ...],
@@ -434,7 +429,8 @@ def side_by_side(comparison: Comparison, X: Rows, y: PerRow = None) -> Figure:
         background = Need.BACKGROUND in result.objective.needs
         Y = parts(result.transform(rows_of_X[0] if background else rows_of_X))
         colouring = colouring or colouring_of(result, labels, len(Y[0]))
-        draw_first(ax, result, Y, colouring)
+        first = tuple(y[:, :2] for y in Y)
+        _draw_one(ax, first, colouring, Y, _plain(axis_names(result)))
         ax.set_title(f"{name}\n{judged} {np.mean(scores[judged]):.3f}", fontsize=9)
     for ax in axes[len(panels) :]:
         ax.set_visible(False)

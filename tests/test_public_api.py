@@ -3,7 +3,7 @@
 from pathlib import Path
 
 import ldr
-from ldr.estimators.named import estimator_name
+from ldr.estimators import estimator_name
 from ldr.objectives import REGISTRY
 
 LISTED = Path(__file__).with_name("public_api.txt").read_text().split()

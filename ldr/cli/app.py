@@ -257,7 +257,7 @@ def bootstrap(
 
 def methods(name: str | None = None, as_json: bool = False) -> None:
     """List every method, or describe a named method."""
-    from ldr.estimators.named import estimator_name
+    from ldr.estimators import estimator_name
     from ldr.objectives import named
     from ldr.objectives.docstrings import as_text
     from ldr.objectives.registry import Entry, list_objectives

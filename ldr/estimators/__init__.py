@@ -4,10 +4,246 @@ The named estimators are generated from the fields of the objectives. `inspect.s
 parameters of an estimator.
 """
 
+from __future__ import annotations
+
+import dataclasses
+import inspect
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
-from ldr.estimators.base import Projection
-from ldr.estimators.named import ESTIMATORS, Reducer
+from sklearn.base import ClassifierMixin, RegressorMixin
+from sklearn.utils.metaestimators import available_if
+
+from ldr.estimators.base import (
+    Projection,
+    TwoViews,
+    Views,
+    from_sums,
+    keeping,
+    of_points,
+    taking,
+)
+from ldr.estimators.kinds import (
+    Classifies,
+    Discriminates,
+    Gaussian,
+    Latent,
+    Mixing,
+    OfTrials,
+    Principal,
+    Regresses,
+)
+from ldr.inputs import as_objective
+from ldr.objectives.docstrings import described
+from ldr.objectives.lda import DiscriminantMethod
+from ldr.objectives.objective import Objective
+from ldr.objectives.parameters import Need
+from ldr.objectives.registry import REGISTRY
+from ldr.solvers.errors import ArgumentError
+from ldr.trial_layout import FEATURES
+from ldr.types import Dimension
+
+# Estimators not named after their objective: "SDR" is the name of a family of methods.
+NAMES = {"sdr": "KernelSDR"}
+
+# Methods whose estimators have further attributes, named as in scikit-learn.
+MODELS: dict[str, type] = {
+    "pca": Principal,
+    "ppca": Gaussian,
+    "fa": Gaussian,
+    "ica": Mixing,
+    "uica": Mixing,
+    "pls-regression": Latent,
+}
+
+_PARAMETERS = """n_components : int, float, "auto" or None
+    Number of components, a share of the variance, or a rule: r of `ldr.solve`. None keeps all
+    dimensions in which the data vary.
+{own}standardise, solver, start, starts, workers, tolerance, max_iterations, time_limit, certify
+    As in `ldr.solve`.
+observers, random_state, device
+    As in `ldr.solve`.
+verbose : bool
+    True to follow each run: see `ldr.observers.Progress`, and without a terminal `Log`.
+warm_start : bool
+    True to begin a further `fit` at the solution of the one before.
+rotation : str, optional
+    "varimax", "quartimax", "promax" or "oblimin": see `ldr.Result.rotate`."""
+
+_DOCSTRING = """{summary}
+
+The registry's {name!r} as a scikit-learn transformer: {formula}.
+
+Parameters
+----------
+{parameters}
+
+See Also
+--------
+ldr.objectives.{objective} : the objective, with its notes.
+
+References
+----------
+{source}
+"""
+
+
+class Named(Projection):
+    """An estimator whose parameters are n_components, the objective's fields and OPTIONS."""
+
+    _method: type[Objective]
+
+    def _objective(self) -> Objective:
+        fields = dataclasses.fields(self._method)  # type: ignore[arg-type]
+        return self._method(**{field.name: getattr(self, field.name) for field in fields})
+
+    def _known_objective(self) -> Objective:
+        try:
+            return self._objective()
+        except ArgumentError:  # `fit` will report any invalid parameter
+            return self._method()
+
+
+def estimator_name(method: type[Objective]) -> str:
+    """Return the name of the estimator of an objective class."""
+    return NAMES.get(method.name, method.__name__)
+
+
+def estimator_of(method: type[Objective]) -> type[Named]:
+    """Build the estimator of an objective class: (n_components=2, *, its fields, OPTIONS)."""
+    name, bases = estimator_name(method), _bases(method)
+    keyword = inspect.Parameter.KEYWORD_ONLY
+    plain = inspect.Parameter.POSITIONAL_OR_KEYWORD
+    own = [
+        inspect.Parameter("self", plain),
+        inspect.Parameter("n_components", plain, default=2, annotation="Dimension"),
+    ]
+    for field in dataclasses.fields(method):  # type: ignore[arg-type]
+        kept = {"default": field.default, "annotation": field.type}
+        own.append(inspect.Parameter(field.name, keyword, **kept))
+    for base in bases:
+        for option in described(base.__doc__):
+            default = FEATURES[method.name] if option == "features" else getattr(base, option)
+            kept = {"default": default, "annotation": base.__annotations__[option]}
+            own.append(inspect.Parameter(option, keyword, **kept))
+    namespace: dict[str, Any] = {
+        "__module__": "ldr.estimators",
+        "__qualname__": name,
+        "__doc__": _docstring(method, bases),
+        "__init__": keeping(inspect.Signature(own), name),
+        "_method": method,
+        "fit": taking(Projection.fit, method),
+        "partial_fit": available_if(from_sums)(taking(Projection.partial_fit, method)),
+    }
+    # Classifiers and regressors keep scikit-learn's score; other estimators return the objective.
+    if not issubclass(bases[0], (ClassifierMixin, RegressorMixin)):
+        namespace["score"] = available_if(of_points)(taking(Projection.score, method))
+    if Need.DISTANCES in method.needs:
+        namespace["metric"] = "precomputed"  # scikit-learn's name for matrices of distances
+    return type(name, bases, namespace)
+
+
+def _bases(method: type[Objective]) -> tuple[type, ...]:
+    if method.views > 1:
+        return (Named, TwoViews)
+    if method.name in FEATURES:
+        return (OfTrials, Named)
+    if method.name in MODELS:
+        return (MODELS[method.name], Named)
+    if issubclass(method, DiscriminantMethod):
+        return (Discriminates, Named)
+    # scikit-learn's classifiers take -1 for a class; semi-supervised methods take it for no label.
+    if method.traits.predicts == "classes" and not hasattr(method, "unlabelled"):
+        return (Classifies, Named)
+    return (Regresses, Named) if method.traits.predicts == "response" else (Named, Projection)
+
+
+def _docstring(method: type[Objective], bases: tuple[type, ...]) -> str:
+    entries = [entry for each in (method, *bases) for entry in described(each.__doc__).values()]
+    return _DOCSTRING.format(
+        summary=(inspect.getdoc(method) or method.name).split("\n\n")[0],
+        formula=method.formula,
+        name=method.name,
+        parameters=_PARAMETERS.format(
+            own="".join(f"{entry}\n" for entry in dict.fromkeys(entries))
+        ),
+        objective=method.__name__,
+        source=method.source,
+    )
+
+
+ESTIMATORS: dict[str, type[Named]] = {
+    name: estimator_of(method) for name, method in REGISTRY.items()
+}
+
+
+def _with_hint(given: Callable[..., None]) -> Callable[..., None]:
+    """The `__init__` of a `Reducer`; its error states where an objective's parameters belong."""
+    hint = (
+        "; parameters of an objective go into the objective itself, as in "
+        "ldr.Reducer(ldr.objectives.OrthogonalMAF(lag=2))"
+    )
+    return keeping(inspect.signature(given), "Reducer", hint)
+
+
+class Reducer(TwoViews):
+    """Linear dimensionality reduction by any objective, as a scikit-learn transformer.
+
+    The named estimators (such as `ldr.OrthogonalLDA`) have the parameters of
+    their objective, for grid searches. `Reducer` accepts objectives of your own, kernel versions
+    and names.
+
+    Parameters
+    ----------
+    objective : str or Objective
+        A name in the registry, an objective with parameters
+        (``ldr.objectives.OrthogonalMAF(lag=2)``), a kernel version (`ldr.kernel`), or an objective
+        of your own (`ldr.objective`).
+    n_components : int
+        Number of components.
+    views : sequence of column groups, or a dict of them by name, optional
+        For objectives of several views in one array X; see `ldr.OrthogonalCCA`.
+    standardise, solver, start, starts, workers, tolerance, max_iterations, time_limit, certify
+        As in `ldr.solve`.
+    observers, random_state, device
+        As in `ldr.solve`.
+    verbose : bool
+        True to show each run by `ldr.observers.Progress`, or `Log` without a terminal.
+    warm_start : bool
+        True to start a further `fit` at the previous solution.
+    rotation : str, optional
+        See `ldr.Result.rotate`.
+
+    Examples
+    --------
+    >>> import ldr
+    >>> from sklearn.datasets import load_wine
+    >>> from sklearn.pipeline import make_pipeline
+    >>> from sklearn.preprocessing import StandardScaler
+    >>> X, y = load_wine(return_X_y=True)
+    >>> view = make_pipeline(StandardScaler(), ldr.Reducer("orthogonal-lda", n_components=2))
+    >>> view.fit_transform(X, y).shape
+    (178, 2)
+    """
+
+    @_with_hint
+    def __init__(
+        self,
+        objective: str | Objective = "orthogonal-lda",
+        n_components: Dimension = 2,
+        *,
+        views: Views | None = None,
+    ) -> None: ...
+
+    def _objective(self) -> Objective:
+        return as_objective(self.objective, {})
+
+    def _known_objective(self) -> Objective:
+        """The objective; PCA in place of an unknown name, which `fit` refuses."""
+        if isinstance(self.objective, Objective):
+            return self.objective
+        return REGISTRY.get(str(self.objective).lower(), REGISTRY["pca"])()
+
 
 globals().update({estimator.__name__: estimator for estimator in ESTIMATORS.values()})
 

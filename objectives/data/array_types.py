@@ -97,7 +97,9 @@ def open_frame(frame: Given, name: str) -> tuple[Cells, tuple[str, ...]]:
     array = np.asarray(frame.to_numpy())
     if array.dtype.kind not in REAL_KINDS:
         # Data frames with columns of several types would become arrays of objects.
-        array = np.column_stack([_column(frame, j) for j in range(len(names))])
+        pandas = hasattr(frame, "iloc")
+        floats = {"dtype": np.float64, "na_value": np.nan} if pandas else {}
+        array = np.asarray((frame if pandas else frame.cast(float)).to_numpy(**floats))
     return array, names
 
 
@@ -106,15 +108,6 @@ def _is_real_dtype(dtype: Given) -> bool:
     if callable(getattr(dtype, "is_numeric", None)):
         return bool(dtype.is_numeric()) or str(dtype) == "Boolean"
     return getattr(dtype, "kind", "O") in REAL_KINDS
-
-
-def _column(frame: Given, j: int) -> Array:
-    """Return column j of a data frame in float64, missing values as NaN."""
-    if hasattr(frame, "iloc"):
-        column = frame.iloc[:, j].to_numpy(dtype=np.float64, na_value=np.nan)
-    else:
-        column = frame[frame.columns[j]].to_numpy()
-    return np.asarray(column, dtype=np.float64)
 
 
 def as_csr(matrix: csr_array) -> csr_array:

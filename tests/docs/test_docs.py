@@ -20,7 +20,7 @@ from docs.pages import akin, api, groups, page, solve_example
 from docs.references import ELSEWHERE, WORDS, pages_of, write_inventories
 from docs.tree import branches, picture, table
 from ldr.cli.app import main
-from ldr.estimators.named import estimator_name
+from ldr.estimators import estimator_name
 from ldr.method_selection import TABLE
 from ldr.objectives import REGISTRY
 from ldr.objectives.docstrings import advice, as_text, math

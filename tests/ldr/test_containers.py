@@ -108,7 +108,10 @@ def test_data_arrays_of_xarray_keep_their_names_and_coordinates():
     assert scores.component.values.tolist() == ["pca0", "pca1"]
     np.testing.assert_array_equal(scores.day.values, given.day.values)
     np.testing.assert_array_equal(scores.values, found.transform(values))
-    with pytest.raises(ldr.errors.ArgumentError, match="other columns, or in another order"):
+    with pytest.raises(
+        ldr.errors.ArgumentError,
+        match="other columns than the data of the fit, or in another",
+    ):
         found.transform(given[:, ::-1])
     bare = xarray.DataArray(values, dims=("a", "b"))
     assert ldr.solve("pca", bare, 2).feature_names is None
