@@ -683,7 +683,6 @@ def convergence(result: Result, *, ax: Panels = None) -> Figure:
     """Plot the distance to the best value, and the gradient norm, by iteration.
 
     Distances below the value's rounding error are drawn at this error. A closed form is one point.
-    A closed form is one point.
 
     Parameters
     ----------

@@ -125,7 +125,13 @@ def html(
     )
 
 
-def write_comparison(path: str | Path, comparison: Comparison, *, data_name: str = "") -> None:
+def write_comparison(
+    path: str | Path,
+    comparison: Comparison,
+    *,
+    figure: Figure | None = None,
+    data_name: str = "",
+) -> None:
     """Write the HTML report of a comparison: table, conclusions and projections side by side.
 
     Parameters
@@ -133,6 +139,8 @@ def write_comparison(path: str | Path, comparison: Comparison, *, data_name: str
     path : str or pathlib.Path
         Path of the HTML file.
     comparison : Comparison
+    figure : matplotlib.figure.Figure, optional
+        Plot to show; by default `comparison.plot()`.
     data_name : str
         Name of the data.
 
@@ -149,7 +157,7 @@ def write_comparison(path: str | Path, comparison: Comparison, *, data_name: str
         "comparison.html.jinja",
         title=f"{data_name}: methods compared" if data_name else "Methods compared",
         comparison=comparison,
-        picture=Section.of("Projections", caption, comparison.plot()),
+        picture=Section.of("Projections", caption, figure or comparison.plot()),
     )
     _write(path, text)
 

@@ -99,7 +99,6 @@ def compare(
     """Compare methods, and their baselines, on held-out samples."""
     import ldr
     from ldr.errors import ArgumentError
-    from ldr.files import write_figure
     from ldr.observers import Bar
     from ldr.report import write_comparison
 
@@ -112,23 +111,10 @@ def compare(
         with Bar():
             options |= {"random_state": inquiry.seed or 0, **more}
             found = ldr.compare(chosen, X, y, r, **options)
-        if inquiry.plot is not None:
-            write_figure(inquiry.plot, found.plot())
-        if inquiry.report is not None:
-            write_comparison(inquiry.report, found, data_name=data.name)
-    if inquiry.as_json:
-        _print_json(
-            {
-                "records": found.records,
-                "findings": found.findings,
-                "left_out": dict(found.left_out),
-                "notes": found.notes,
-                "why": {method.name: method.why for method in found.methods},
-                "folds": found.folds,
-            }
-        )
-    else:
-        print("\n".join([str(found), *(f"written {path}" for path in inquiry.outputs.values())]))
+        names = ("records", "findings", "left_out", "notes", "folds")
+        summary = {name: getattr(found, name) for name in names}
+        summary["why"] = {method.name: method.why for method in found.methods}
+        _answer(found, summary, inquiry, data, write=write_comparison)
     if any(not method.result.converged for method in found.methods):
         raise typer.Exit(Exit.FAILED)
 
@@ -161,6 +147,7 @@ def _answer(
     inquiry: Inquiry,
     data: Path,
     draw: Callable[[], Figure] | None = None,
+    write: Callable[..., None] | None = None,
 ) -> None:
     """Write the plot and the HTML report, and print the findings."""
     from ldr.files import write_figure
@@ -168,13 +155,14 @@ def _answer(
 
     figure = (draw or found.plot)() if inquiry.plot or inquiry.report else None
     if inquiry.report is not None:
-        write_finding(inquiry.report, found, figure=figure, data_name=data.name)
+        write = write or write_finding
+        write(inquiry.report, found, figure=figure, data_name=data.name)
     if inquiry.plot is not None and figure is not None:
         write_figure(inquiry.plot, figure)
     if inquiry.as_json:
         _print_json(summary)
     else:
-        print(found)
+        print("\n".join([str(found), *(f"written {path}" for path in inquiry.outputs.values())]))
 
 
 def path(

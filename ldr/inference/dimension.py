@@ -113,7 +113,6 @@ def dimension(
     The default is the first available of bic, parallel, permutation (for cca and lda, orthogonal or
     not), ladle, folds.
 
-
     Source: Luo and Li 2016 (ladle).
 
     Parameters

@@ -121,7 +121,6 @@ def _kernels() -> dict[str, Callable[..., object]]:
 def accelerator(device: str) -> Accelerator | None:
     """Return the accelerator with the name `device`; None for NumPy on the processor.
 
-
     Warns
     -----
     ldr.errors.DeviceWarning
