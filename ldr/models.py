@@ -20,8 +20,7 @@ from ldr.files import check_outputs, replaced
 from ldr.objectives.data.opening import as_path
 from ldr.objectives.kernel import Kernel
 from ldr.objectives.objective import Objective
-from ldr.objectives.registry import REGISTRY
-from ldr.objectives.renamed import CHANGED, RENAMED
+from ldr.objectives.registry import CHANGED, REGISTRY, RENAMED
 from ldr.solvers.errors import ArgumentError, DataError
 from ldr.solvers.status import Status
 

@@ -12,8 +12,8 @@ from ldr.objectives.parameters import Traits as Traits
 from ldr.objectives.problem import BoundObjective as BoundObjective
 from ldr.objectives.problem import Certificate as Certificate
 from ldr.objectives.registry import REGISTRY as REGISTRY
+from ldr.objectives.registry import RENAMED_CLASSES, current_class
 from ldr.objectives.registry import named as named
-from ldr.objectives.renamed import RENAMED_CLASSES, current_class
 
 list = registry.list_objectives
 

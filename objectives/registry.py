@@ -1,4 +1,4 @@
-"""Registry of all methods by name, and the table of methods."""
+"""Registry of all methods by name, their former and alternative names, and the table of methods."""
 
 from __future__ import annotations
 
@@ -12,8 +12,7 @@ from inspect import getdoc
 from pathlib import Path
 
 from ldr.objectives.objective import Objective
-from ldr.objectives.renamed import CHANGED, RENAMED, current_name
-from ldr.solvers.errors import ArgumentError
+from ldr.solvers.errors import ArgumentError, warn
 
 
 def _pages() -> dict[str, str]:
@@ -65,6 +64,35 @@ REGISTRY = Registry()
 
 # Alternative names of methods, accepted wherever a name is.
 ALIASES = {"shared-response": "maxbet", "gcca": "mcca"}
+# Methods that had another name in version 0.9: from the old name to the new one.
+RENAMED = {f"classical-{name}": name for name in ("lda", "cca", "maf", "gcpca")}
+# Names that until version 0.9 meant the variant of the method with orthonormal directions.
+CHANGED = {name: f"orthogonal-{name}" for name in RENAMED.values()}
+# Classes that had another name in version 0.9: from the old name to the new one.
+RENAMED_CLASSES = {f"Classical{name}": name for name in ("LDA", "CCA", "MAF", "GCPCA")}
+CHANGED_CLASSES = {name: f"Orthogonal{name}" for name in RENAMED_CLASSES.values()}
+
+
+def current_name(name: str) -> str:
+    """Return the current name of a method, with a warning for changed names of version 0.9."""
+    return _current(name, RENAMED, CHANGED)
+
+
+def current_class(name: str) -> str:
+    """Return the current name of a method's class, warning for changed names of version 0.9."""
+    return _current(name, RENAMED_CLASSES, CHANGED_CLASSES)
+
+
+def _current(name: str, renamed: dict[str, str], changed: dict[str, str]) -> str:
+    if name in renamed:
+        warn(f"{name!r} is called {renamed[name]!r} now: use that name", FutureWarning)
+    elif name in changed:
+        warn(
+            f"{name!r} names the textbook's method now, whose directions are not orthogonal; what "
+            f"it named until version 0.9 is {changed[name]!r}. The next version does not warn",
+            FutureWarning,
+        )
+    return renamed.get(name, name)
 
 
 def nearest_names(name: str, known: list[str]) -> str:

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import ldr
-from ldr.objectives.renamed import CHANGED, CHANGED_CLASSES, RENAMED, RENAMED_CLASSES
+from ldr.objectives.registry import CHANGED, CHANGED_CLASSES, RENAMED, RENAMED_CLASSES
 
 
 @pytest.mark.parametrize("name", RENAMED)
