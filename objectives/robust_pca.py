@@ -410,19 +410,15 @@ class Reconstruction(Projected):
 
 
 def heuristics(rows: MedianRows, loss: Loss, r: int) -> dict[str, Callable[[], Array]]:
-    """Return starts: PCA, spherical PCA, and reweighted PCA from spherical PCA.
+    """Return starts: PCA, and reweighted PCA from spherical PCA.
 
     Reweighted PCA repeats PCA of sum_i g'(q_i) x_i x_i'.
     """
 
     scatters = cache(rows.scatters)
 
-    @cache
-    def spherical() -> Array:
-        return top_eigenvectors(scatters()[1], r)[1]
-
     def reweighted() -> Array:
-        M, least = spherical(), math.inf
+        M, least = top_eigenvectors(scatters()[1], r)[1], math.inf
         best = M
         for _ in range(_PASSES if rows.samples.in_pieces else _STEPS):
             value, scatter = rows.reweighted(loss, M)
@@ -436,5 +432,4 @@ def heuristics(rows: MedianRows, loss: Loss, r: int) -> dict[str, Callable[[], A
     return {
         "reweighted pca": reweighted,
         "pca": lambda: top_eigenvectors(scatters()[0], r)[1],
-        "spherical pca": spherical,
     }
