@@ -8,13 +8,13 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT))
 
-from latex2mathml.converter import convert  # noqa: E402
+from sphinx import addnodes  # noqa: E402
 
 import ldr  # noqa: E402
 from docs.gallery import NAMED_ANEW  # noqa: E402
 from docs.pages import write_pages  # noqa: E402
 from docs.references import link_names, use_full_name, write_inventories  # noqa: E402
-from ldr.objectives.docstrings import MATH, math  # noqa: E402
+from ldr.objectives.docstrings import MATH  # noqa: E402
 
 warnings.filterwarnings("ignore", NAMED_ANEW, FutureWarning)
 
@@ -25,8 +25,12 @@ extensions = [
     "myst_parser",
     "sphinx.ext.autodoc",
     "sphinx.ext.intersphinx",
+    "sphinx.ext.mathjax",
     "sphinx.ext.napoleon",
     "sphinx.ext.viewcode",
+    "sphinx-mathjax-offline",  # MathJax from the site itself
+    "sphinx_copybutton",
+    "sphinx_design",
 ]
 myst_enable_extensions = ["attrs_inline"]
 exclude_patterns = ["_build", "examples"]
@@ -49,15 +53,12 @@ suppress_warnings = ["ref.python"]
 pygments_style = "friendly"
 
 
-def _set_formulas(app, what, name, obj, options, lines):
-    """Set LaTeX as MathML, which needs no script; |f|, S_ and M* elsewhere are no markup."""
+def _escape(app, what, name, obj, options, lines):
+    """Escape |f|, S_ and M* in a docstring, except in its displayed formula."""
     text = "\n".join(lines)
-    if tex := math(text):
-        drawn = f".. raw:: html\n\n   {convert(tex, display='block')}\n"
-        text = MATH.sub(lambda _: drawn, text, count=1)
-    lines[:] = [
-        line if line.startswith("   <math") else _escaped(line) for line in text.split("\n")
-    ]
+    formula = found.span() if (found := MATH.search(text)) else (0, 0)
+    before, after = text[: formula[0]], text[formula[1] :]
+    lines[:] = (_escaped(before) + text[slice(*formula)] + _escaped(after)).split("\n")
 
 
 def _escaped(line):
@@ -68,8 +69,19 @@ def _escaped(line):
     return "".join(parts)
 
 
+def _add_search_terms(app, doctree):
+    """Let the search find a place on the page by the words that a newcomer has for it."""
+    for line in (ROOT / "docs/search-terms.txt").read_text(encoding="utf-8").splitlines():
+        place, terms = line.split(": ")
+        page, _, anchor = place.partition("#")
+        if page == app.env.current_document.docname:
+            entries = [("single", term, anchor, "main", None) for term in terms.split(", ")]
+            doctree.append(addnodes.index(entries=entries))
+
+
 def setup(app):
     write_pages(Path(__file__).resolve().parent)
-    app.connect("autodoc-process-docstring", _set_formulas, priority=900)
+    app.connect("autodoc-process-docstring", _escape, priority=900)
     app.connect("missing-reference", use_full_name, priority=100)  # before intersphinx
     app.connect("doctree-resolved", link_names)
+    app.connect("doctree-read", _add_search_terms)

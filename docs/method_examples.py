@@ -7,22 +7,28 @@ from pathlib import Path
 from ldr.objectives import REGISTRY
 from ldr.objectives.parameters import Need
 
-# Programs that define the data of the examples. All of them come with scikit-learn.
-DATA = {
-    path.stem.replace("-", " "): path.read_text(encoding="utf-8")
-    for path in Path(__file__).parent.glob("examples/data/*.py")
-}
 
-# What the picture shows, where it is not the rows solved for, coloured by y.
+def _programs(folder: str) -> dict[str, str]:
+    """The programs of a folder of the examples, by name."""
+    return {
+        path.stem.replace("-", " "): path.read_text(encoding="utf-8").strip()
+        for path in Path(__file__).parent.glob(f"examples/{folder}/*.py")
+    }
+
+
+# Programs that define the data of the examples: simulated, or of scikit-learn.
+DATA = _programs("data")
+# Programs that draw the picture where it is not the projection of X, coloured by y.
+_DRAWN = _programs("plots")
 _PLOTS = {
-    "background": "result.plot_projection(Z, diagnosis)",
-    "some labels": "result.plot_projection(X, wine.target_names[cultivar])",
-    "lines": "result.plot_projection(X)",
-    "pixels": "result.plot_projection(means, np.repeat(np.arange(10), 8))",
-    "trials": "ldr.plots.biplot(result, X.rows, y[X.ids])",
-    "reactions": "ldr.plots.biplot(result, X.rows, y[X.ids])",
+    "background": "figure = result.plot_projection(Z, diagnosis)",
+    "some labels": "figure = result.plot_projection(X, wine.target_names[cultivar])",
+    "lines": "figure = result.plot_projection(X)",
+    "pixels": "figure = result.plot_projection(means, np.repeat(np.arange(10), 8))",
+    "trials": _DRAWN["patterns"],
+    "reactions": _DRAWN["patterns"],
+    "mixtures": _DRAWN["time courses"],
 }
-
 
 # The data of the example, and the arguments of `ldr.solve` after the objective and X.
 _BY_NEED = {
@@ -52,6 +58,8 @@ _OWN = {
     "sfa": ("lines", "2, whiten=True"),
     "dca": ("lines", "2, window=3"),
     "csp": ("trials", "2, y=y"),
+    "ica": ("mixtures", "2, random_state=0"),
+    "uica": ("mixtures", "2, random_state=0"),
     "spoc": ("reactions", "2, y=y"),
     "xdawn": ("trials", '2, y=y, target="right"'),
     "ssd": ("lines", "2, signal=(0.04, 0.08), noise=(0.02, 0.16)"),
@@ -64,9 +72,9 @@ _OWN = {
 
 
 def example_of(name: str) -> tuple[str, str]:
-    """The program on a method's page up to the result, and the expression of its picture."""
+    """The program on a method's page up to the result, and the program of its picture."""
     fitting = (_BY_NEED[need] for need in REGISTRY[name].needs if need in _BY_NEED)
     data, arguments = _OWN.get(name) or next(fitting, ("wine", "2"))
     call = f'result = ldr.solve("{name}", X, {arguments})'
-    program = f"import ldr\n{DATA[data].strip()}\n\n{call}\nprint(result)\n"
-    return program, _PLOTS.get(data, "result.plot_projection(X, y)")
+    program = f"import ldr\n{DATA[data]}\n\n{call}\nprint(result)\n"
+    return program, _PLOTS.get(data, "figure = result.plot_projection(X, y)")

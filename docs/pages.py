@@ -32,8 +32,8 @@ _ESTIMATOR = """.. autoclass:: ldr.{}
       set_inverse_transform_request, set_partial_fit_request
 """
 _READING = (
-    "On the axes stand the shares of the variance, or the method's own number of each coordinate; "
-    "`result.components` has all of them, and [this page](../coordinates.md) says what they are."
+    "The axes of a projection name the share of the variance, or the method's own score, of each "
+    "component. `result.components` has all scores; [Components](../coordinates.md) explains them."
 )
 # What a method is for, by what it needs beside X; the first that fits.
 GROUPS = {
@@ -72,7 +72,7 @@ def write_pages(root: Path) -> None:
 def solve_example(name: str) -> tuple[str, Any, Any]:
     """What the example prints, its result and its figure."""
     solution, plot = example_of(name)
-    printed, names = run_strictly(f"{solution}\nfigure = {plot}", f"example of {name}")
+    printed, names = run_strictly(f"{solution}\n{plot}", f"example of {name}")
     return printed, names["result"], names["figure"]
 
 
@@ -90,7 +90,7 @@ def page(cls: type[Objective], printed: str, result: Any) -> str:
     ]
     rows = "\n".join(f"| {name} | {_cell(text)} |" for name, text in facts)
     needed = "".join(f" {NEEDED[need][1]}" for need in cls.needs if need in NEEDED)
-    return f"""# {entry.name}
+    return f"""# {entry.name}: {entry.summary.partition(", ")[0]}
 
 ```{{eval-rst}}
 .. autoclass:: ldr.objectives.{cls.__name__}
@@ -117,7 +117,7 @@ In plain text, as `ldr methods {entry.name}` prints it, the formula is `{entry.f
 {plot}
 ```
 
-![The samples of the example, projected]({entry.name}.png)
+![The components of the example]({entry.name}.png)
 
 {_READING}
 
@@ -162,7 +162,7 @@ def index() -> str:
     text = [
         "# Methods",
         "Every method of the registry. `ldr.solve(name, X, r)` takes the name, `ldr methods NAME` "
-        "tells all about it, and [How to choose a method](../choosing-a-method.md) which to take.",
+        "describes it, and [How to choose a method](../choosing-a-method.md) compares them.",
     ]
     for heading, names in groups().items():
         briefs = {
@@ -174,7 +174,7 @@ def index() -> str:
             for name, brief in briefs.items()
         ]
         text += [f"## {heading}", "\n".join(["| | |", "|---|---|", *rows])]
-    tree = "\n".join(REGISTRY)
+    tree = "\n".join(f"{name} <{name}>" for name in REGISTRY)
     text.append(f"```{{toctree}}\n:hidden:\n\n{tree}\n```")
     return "\n\n".join(text) + "\n"
 
@@ -213,7 +213,7 @@ def api() -> dict[str, str]:
     ]
     text = [
         "# Reference",
-        "By object. Each estimator stands on [the page of its method](../methods/index.md).",
+        "Public names. Each estimator is on [the page of its method](../methods/index.md).",
     ]
     for kind, lines in rows.items():
         text += [f"## {kind}", "\n".join(["| | |", "|---|---|", *lines])]

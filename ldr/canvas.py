@@ -130,9 +130,9 @@ def parts(Y: PerView) -> tuple[Array, ...]:
     return tuple(np.asarray(y) for y in (Y if isinstance(Y, tuple) else (Y,)))
 
 
-# Palettes for colour-blind readers: Okabe and Ito's, and Paul Tol's "muted" for up to ten classes.
+# Palettes for colour-blind readers: Okabe and Ito's, grey for its faint yellow, and Paul Tol's.
 _OKABE_ITO = (
-    "#0072B2", "#E69F00", "#009E73", "#CC79A7", "#56B4E9", "#D55E00", "#000000", "#F0E442",
+    "#0072B2", "#E69F00", "#009E73", "#CC79A7", "#56B4E9", "#D55E00", "#000000", "#999999",
 )  # fmt: skip
 _MUTED = (
     "#332288", "#88CCEE", "#44AA99", "#117733", "#999933",

@@ -1,5 +1,6 @@
 """The documentation: every method has a page, every program in it does what it says."""
 
+import importlib.util
 import inspect
 import pkgutil
 import re
@@ -43,6 +44,11 @@ PAGES = [
     "sensitivity",
     "coordinates",
     "several-views",
+]
+# Places of the documentation, and the terms by which the search finds them.
+SEARCHED = [
+    (line.split(": ")[0], line.split(": ")[1].split(", "))
+    for line in (DOCS / "search-terms.txt").read_text(encoding="utf-8").splitlines()
 ]
 
 
@@ -144,8 +150,10 @@ def test_commands_of_the_page_succeed(tmp_path, monkeypatch, capsys):
 
 @pytest.mark.slow
 def test_documentation_builds_without_warnings(tmp_path):
-    pytest.importorskip("furo")
-    pytest.importorskip("myst_parser")
+    for extension in ("furo", "myst_parser", "sphinx_copybutton", "sphinx_design"):
+        pytest.importorskip(extension)
+    if importlib.util.find_spec("sphinx-mathjax-offline") is None:  # a name that no import has
+        pytest.skip("sphinx-mathjax-offline is not installed")
     done = subprocess.run(
         [sys.executable, "-m", "sphinx", "-W", "-q", str(DOCS), str(tmp_path)],
         capture_output=True,
@@ -164,6 +172,17 @@ def test_documentation_builds_without_warnings(tmp_path):
     assert "docs.jax.dev/en/latest/_autosummary/jax.lax.map.html" in written
     chosen = (tmp_path / "choosing-a-method.html").read_text()
     assert 'href="methods/lda.html"' in chosen and 'href="api/choose.html' in chosen
+    assert (tmp_path / "_static" / "mathjax" / "tex-chtml.js").exists()
+    index = (tmp_path / "searchindex.js").read_text()
+    assert all(f'"{term.lower()}":' in index for _, terms in SEARCHED for term in terms)
+
+
+def test_places_that_the_search_finds_are_there():
+    for place, terms in SEARCHED:
+        name, _, anchor = place.partition("#")
+        headings = re.findall(r"^#+ (.+)$", (DOCS / f"{name}.md").read_text(), flags=re.MULTILINE)
+        slugs = [re.sub(r"[^\w -]", "", h.lower()).replace(" ", "-") for h in headings]
+        assert terms and (not anchor or anchor in slugs), place
 
 
 def test_names_of_other_libraries_lead_to_their_pages_without_a_network(tmp_path):
