@@ -10,8 +10,8 @@ from functools import cached_property
 import numpy as np
 
 from ldr.objectives.coordinates import Axes, Whitening
-from ldr.objectives.data.change import Change
 from ldr.objectives.data.data import Data
+from ldr.objectives.data.stored import Change
 from ldr.objectives.families.pencil import SumOfSquares
 from ldr.objectives.families.whitened import Unwhitened, Whitened, whiten
 from ldr.objectives.objective import Objective

@@ -11,9 +11,9 @@ import numpy as np
 
 from ldr.objectives import statistics
 from ldr.objectives.data.array_types import Cells
-from ldr.objectives.data.change import Change
 from ldr.objectives.data.data import Data
 from ldr.objectives.data.sample_metadata import as_array, as_labels
+from ldr.objectives.data.stored import Change
 from ldr.objectives.families.matrices import DataSums, PencilMatrices, RatioMatrices
 from ldr.objectives.families.pencil import Pencil, RowPencil, Shrinking
 from ldr.objectives.families.stated import Opened, StatedMethod

@@ -11,9 +11,9 @@ import numpy as np
 import numpy.typing as npt
 
 from ldr.objectives.coordinates import Axes, Coordinates
-from ldr.objectives.data.change import Change
 from ldr.objectives.data.data import Data
 from ldr.objectives.data.sample_metadata import as_array, distinct
+from ldr.objectives.data.stored import Change
 from ldr.objectives.families.matrices import (
     DataSums,
     PencilMatrices,

@@ -15,8 +15,8 @@ import numpy as np
 
 from ldr.objectives.coordinates import Axes, Whitening
 from ldr.objectives.data.array_types import Cells
-from ldr.objectives.data.change import Change
 from ldr.objectives.data.data import Data, UnknownError
+from ldr.objectives.data.stored import Change
 from ldr.objectives.families.matrices import (
     DataSums,
     PencilMatrices,

@@ -11,9 +11,9 @@ import numpy as np
 
 from ldr.objectives import statistics
 from ldr.objectives.coordinates import Columns, Coordinates, Subspace
-from ldr.objectives.data.change import Change
 from ldr.objectives.data.memory import check_squares
 from ldr.objectives.data.samples import Samples
+from ldr.objectives.data.stored import Change
 from ldr.objectives.statistics.covariance import KnownScatter, RowScatter, Scatter, SpannedScatter
 from ldr.objectives.statistics.scatters import Moments
 from ldr.solvers.errors import DataError, SingularError

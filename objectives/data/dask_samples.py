@@ -28,7 +28,6 @@ from ldr.objectives.data.array_types import (
     check_real,
     open_frame,
 )
-from ldr.objectives.data.change import MadeSamples, of_made
 from ldr.objectives.data.memory import check_finite, check_largest, largest_of_piece
 from ldr.objectives.data.sample_metadata import Marks
 from ldr.objectives.data.samples import (
@@ -41,7 +40,7 @@ from ldr.objectives.data.samples import (
     piece_rows,
 )
 from ldr.objectives.data.sources import Source
-from ldr.objectives.data.stored import StoredSamples
+from ldr.objectives.data.stored import MadeSamples, StoredSamples, of_made
 from ldr.solvers.deadline import check, one_thread
 from ldr.solvers.errors import ClusterError, DataError
 

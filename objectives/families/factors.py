@@ -18,9 +18,9 @@ import numpy as np
 
 from ldr.objectives.coordinates import Axes, ColumnScaling
 from ldr.objectives.data.array_types import Cells
-from ldr.objectives.data.change import MadeSamples
 from ldr.objectives.data.data import Data
 from ldr.objectives.data.samples import Beside, Samples
+from ldr.objectives.data.stored import MadeSamples
 from ldr.objectives.factor_model import (
     FactorModel,
     Observed,

@@ -12,9 +12,9 @@ import numpy as np
 from ldr.objectives import statistics
 from ldr.objectives.coordinates import Coordinates
 from ldr.objectives.data.array_types import Cells
-from ldr.objectives.data.change import Change
 from ldr.objectives.data.data import Data, UnknownError
 from ldr.objectives.data.samples import Samples
+from ldr.objectives.data.stored import Change
 from ldr.objectives.objective import Objective
 from ldr.objectives.parameters import number, optional_word
 from ldr.objectives.prediction import Groups

@@ -12,7 +12,7 @@ from operator import itemgetter
 import numpy as np
 
 from ldr.objectives.coordinates import Axes
-from ldr.objectives.data.change import Change
+from ldr.objectives.data.stored import Change
 from ldr.objectives.families.multi_block import (
     Blocks,
     CoupledPoint,

@@ -19,8 +19,8 @@ from typing import TypeVar
 import numpy as np
 
 from ldr.objectives.coordinates import Coordinates, Whitening, inverse_root
-from ldr.objectives.data.change import Change
 from ldr.objectives.data.samples import Samples
+from ldr.objectives.data.stored import Change
 from ldr.objectives.families.pencil import SumOfSquares, check_comparable, diagonal
 from ldr.objectives.statistics import Moments, moments
 from ldr.objectives.statistics.covariance import KnownScatter

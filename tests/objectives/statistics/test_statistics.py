@@ -11,9 +11,9 @@ from hypothesis import strategies as st
 from ldr.errors import ArgumentError, DataError
 from ldr.objectives import statistics
 from ldr.objectives.data import samples as samples_module
-from ldr.objectives.data.change import Change
 from ldr.objectives.data.opening import as_samples
 from ldr.objectives.data.sample_metadata import Marks
+from ldr.objectives.data.stored import Change
 from ldr.objectives.graphs import laplacian
 from ldr.objectives.statistics.covariance import KnownScatter, RowScatter
 from ldr.objectives.statistics.sums import class_sums
