@@ -19,6 +19,7 @@ from ldr.objectives.problem import BoundObjective, Fitted, LocalOptima, check_di
 from ldr.objectives.statistics.covariance import RowScatter, Variation
 from ldr.objectives.statistics.sums import counting_rows
 from ldr.objectives.view import LogCounts, View
+from ldr.solvers.deadline import steps
 from ldr.solvers.descent import LBFGS
 from ldr.solvers.errors import DataError
 from ldr.solvers.linalg.eigen import top_eigenvectors
@@ -231,15 +232,22 @@ class NaturalPoint(Point):
         return 2.0 * self._problem.manifold.join([in_M, in_mu[:, None]])
 
     def hessian_vector(self, V: Array) -> Array:
-        M, E, R, W, ones = self._M, self._E, self._R, self._W, np.ones((len(self.Y), 1))
-        dM, dmu = self._problem.manifold.split(V)
-        dY = E @ dM - W @ (dmu * M)
-        dR = np.hstack([dY, self.Y, ones]) @ np.hstack([M, dM, dmu]).T
-        dR *= self._curvature
-        dRM = dR @ M + R @ dM
-        dRY = dR.T @ np.hstack([self.Y, ones])
-        in_M = E.T @ dRM - dmu * self._WRM + dRY[:, :-1] + R.T @ dY
-        in_mu = dRY[:, -1] - np.sum((W.T @ dRM) * M + self._WRM * dM, axis=1)
+        M, (dM, dmu) = self._M, self._problem.manifold.split(V)
+        right, ones = np.hstack([M, dM, dmu]).T, np.ones((len(self.Y), 1))
+        in_M, dRY, WdRM = np.zeros_like(M), np.zeros((len(M), self.Y.shape[1] + 1)), 0.0
+        # By blocks of rows, since E, W, R and b''(Theta) together do not fit into the cache.
+        for rows in steps(len(self.Y), 50 * M.size, max(16, 2**17 // len(M))):
+            E, R, W = self._E[rows], self._R[rows], self._W[rows]
+            Y1 = np.hstack([self.Y[rows], ones[rows]])
+            dY = E @ dM - W @ (dmu * M)
+            dR = np.hstack([dY, Y1]) @ right
+            dR *= self._curvature[rows]
+            dRM = dR @ M + R @ dM
+            in_M += E.T @ dRM + R.T @ dY
+            dRY += dR.T @ Y1
+            WdRM += W.T @ dRM
+        in_M += dRY[:, :-1] - dmu * self._WRM
+        in_mu = dRY[:, -1] - np.sum(WdRM * M + self._WRM * dM, axis=1)
         return 2.0 * self._problem.manifold.join([in_M, in_mu[:, None]])
 
 
