@@ -3,7 +3,6 @@
 import numpy as np
 import pytest
 
-import ldr
 from experiments.jmlr2015.recipes import METHODS, RECIPES, _rotated, cca, lda, maf, pca, planar
 
 TEXT, CODE = RECIPES
@@ -115,18 +114,6 @@ def test_maf_is_slow_beneath_its_noise(recipe):
         X = X - X.mean(axis=0)
         lagged.append(np.trace(X[:-1].T @ X[1:]) / np.trace(X.T @ X))
     assert 0.1 < np.median(lagged) < 0.999
-
-
-def test_lda_of_the_code_gains_and_is_certified():
-    data = lda(8, 3, generator(3), CODE)
-    result = ldr.solve("orthogonal-lda", data.X, 3, y=data.y)
-    assert result.improvement > 0 and result.certificate.kind == "global"
-
-
-@BOTH
-def test_pca_gains_nothing(recipe):
-    result = ldr.solve("pca", pca(8, 3, generator(), recipe).X, 3)
-    assert abs(result.improvement) < 1e-13
 
 
 def test_rotations_are_orthogonal_and_uniform():
