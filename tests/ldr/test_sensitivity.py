@@ -182,13 +182,20 @@ BY_PRODUCTS = [
     *((key, {}, "weights") for key in WEIGHTED),
     *((key, {}, "trials") for key in IN_TRIALS),
 ]
+# A program of each takes seconds to compile: by default a ridge, weights and trials have a few.
+BY_DEFAULT = [
+    *((key, {}, "") for key in FIRST),
+    *((key, {"ridge": 0.1}, "") for key in ("orthogonal-lda", "orthogonal-cca", "vamp")),
+    *((key, {}, "weights") for key in ("orthogonal-lda", "mcca")),
+    ("vamp", {}, "trials"),
+]
 
 
 @pytest.mark.filterwarnings("ignore")
 @pytest.mark.parametrize(
     ("key", "further", "marks"),
     [
-        pytest.param(*case, marks=[] if case[0] in FIRST else [pytest.mark.slow])
+        pytest.param(*case, marks=[] if case in BY_DEFAULT else [pytest.mark.slow])
         for case in BY_PRODUCTS
     ],
 )
