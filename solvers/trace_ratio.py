@@ -8,7 +8,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import NamedTuple, Protocol, cast
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -101,22 +101,6 @@ def _ratio_of_axes(A: Array, B: Array, weights: Array) -> Array:
 _FLAT = 1e-8
 
 
-class TraceRatioLike(Protocol):
-    """A problem that minimises -tr(VM'AM) / tr(VM'BM).
-
-    The weights are positive and descending; all are 1 if the value depends only on M's span.
-    """
-
-    @property
-    def A(self) -> Array: ...
-
-    @property
-    def B(self) -> Array: ...
-
-    @property
-    def weights(self) -> Array: ...
-
-
 class Tangent(NamedTuple):
     """The value and the slope of f(rho) = sum_j v_j lambda_j(A - rho B) at a shift."""
 
@@ -138,7 +122,9 @@ class SelfConsistentField(Solver[FieldState]):
     """Iterate M <- top r eigenvectors of A - rho B, rho the ratio at M.
 
     This iteration is Newton's method on the convex decreasing f(rho) = sum_j v_j lambda_j(A - rho
-    B). The root of f is the global maximum, to which the iteration converges quadratically.
+    B). The root of f is the global maximum, to which the iteration converges quadratically. The
+    problem has the matrices A and B and the positive, descending weights v, which are all 1 if the
+    value depends only on M's span.
 
     Source: T. T. Ngo, M. Bellalij and Y. Saad, The trace ratio optimization problem, SIAM Review
     54 (2012).
@@ -165,7 +151,7 @@ class SelfConsistentField(Solver[FieldState]):
         If A and B share eigenvectors, the gradient can vanish at a point that is not the maximum. A
         stationary point is near the maximum if the last step hardly increased the ratio.
         """
-        ratio = cast(TraceRatioLike, problem.problem)
+        ratio: Any = problem.problem
         old, span, tangents = state.point, state.span, state.tangents
         # Rounding error of a ratio of zero, computed from the traces of A and B.
         rounding = 8 * _EPS * abs(ratio.A.trace()) / max(ratio.B.trace(), _TINY)
@@ -208,7 +194,7 @@ def _beyond(rho: float, tangents: Sequence[Tangent]) -> float:
     return last.shift + 2.0 * step / (1.0 + math.sqrt(inner))
 
 
-def _next(ratio: TraceRatioLike, rho: float, M: Array, span: Array) -> tuple[Array, Array]:
+def _next(ratio: Any, rho: float, M: Array, span: Array) -> tuple[Array, Array]:
     """Return the top eigenvectors of A - rho B; for large matrices the best M in a subspace.
 
     The subspace is spanned by r + 20 eigenvectors, those of the last step, and M. At d = 1024 and r

@@ -39,10 +39,6 @@ from ldr.solvers.linalg.eigen import scaled_factor
 from ldr.solvers.manifolds import Array, Euclidean, Product
 from ldr.solvers.problem import Point
 
-# tr(S^{-1}C) is computed as a sum of squares if the difference of traces is below this share of the
-# larger trace; above, the difference loses at most three of sixteen digits.
-_CANCELLED = 1e-3
-
 
 @dataclass(frozen=True)
 class Noise:
@@ -184,7 +180,7 @@ class FactorPoint(LikelihoodPoint):
 
     With B = psi^{-1}M, K = I + M'B, E = K^{-1} and A = BE, the terms of the log-likelihood are
     log|S| = log|psi| + log|K| and tr(S^{-1}C) = sum_j C_jj/psi_j - tr(B'CA), which is computed as a
-    sum of squares if the difference cancels. The factors y have the expected moments Cxy = CA and
+    sum of squares if a root of C is known. The factors y have the expected moments Cxy = CA and
     Cyy = E + A'CA. For accuracy all matrices refer to the eigenvectors of K. An evaluation costs
     one product CA, O(d^2 r).
     """
@@ -211,9 +207,10 @@ class FactorPoint(LikelihoodPoint):
         logs = float(np.log(self._psi).sum()) + self._noise.further * float(self._t[0, 0])
         sums = self._sums
         U, s, theta = sums.U, sums.s, sums.s**2
-        alone = float((problem.variances / self._psi).sum())
-        fit = alone - float(inner(sums.AV.T, sums.CAV.T) @ (1.0 + theta))
-        if fit <= _CANCELLED * alone and problem.root is not None:
+        if problem.root is None:
+            fit = float((problem.variances / self._psi).sum())
+            fit -= float(inner(sums.AV.T, sums.CAV.T) @ (1.0 + theta))
+        else:
             F = problem.root / np.sqrt(self._psi)
             Y = (F @ U) * (s / (1.0 + theta))
             fit = float(np.sum((F - (Y * s) @ U.T) ** 2) + np.sum(Y**2))
