@@ -78,7 +78,8 @@ class ForeCA(Objective, transposed=False, weighted=True, scale_free=True, sparse
         parts = [Z[run] for run in rows.runs]
         logs = None if weights is None else [np.log(weights[run]) for run in rows.runs]
         view = compact.view(whitened.mean, whitened.scatter).within(whitened)
-        R = spectra(parts, self._length(parts), logs)
+        length = self._length(parts)
+        R = spectra(parts, length, logs)
         values, vectors = np.linalg.eigh(R.sum(axis=0))
         seen = vectors[:, values > _SEEN * values[-1]]
         if seen.shape[1] < len(values):
@@ -87,7 +88,6 @@ class ForeCA(Objective, transposed=False, weighted=True, scale_free=True, sparse
             R = seen.T @ R @ seen
         else:
             seen = np.eye(len(values))
-        length = self._length(parts)
         return SpectralEntropy(self, (view,), R, r, whitened, seen, length)
 
     def _length(self, parts: Sequence[Array]) -> int:
@@ -170,25 +170,23 @@ class SpectralEntropyPoint(Point):
         return self._scale * np.sqrt(power / self._s * np.sum(shares * self._c**2, axis=0))
 
     @cached_property
-    def gradient(self) -> Array:
-        return 2.0 * np.einsum("fj,fij->ij", self.pulls, self._RM)
-
-    @property
-    def pulls(self) -> Array:
+    def _pulls(self) -> Array:
         """Derivative of f with respect to the powers a_f of the spectra."""
         return -self._scale * self._c / self._s
 
-    def change_of_pulls(self, da: Array) -> Array:
+    @cached_property
+    def gradient(self) -> Array:
+        return 2.0 * np.einsum("fj,fij->ij", self._pulls, self._RM)
+
+    def hessian_vector(self, V: Array) -> Array:
+        da = 2.0 * np.einsum("ij,fij->fj", V, self._RM)
         ds = da.sum(axis=0)
         dp = (da - self._p * ds) / self._s
         dh = -np.sum(self._log * dp, axis=0)
         dc = dp / np.maximum(self._p, np.finfo(float).tiny) + dh
-        return -self._scale * (dc - self._c * ds / self._s) / self._s
-
-    def hessian_vector(self, V: Array) -> Array:
-        da = 2.0 * np.einsum("ij,fij->fj", V, self._RM)
-        change = np.einsum("fj,fij->ij", self.change_of_pulls(da), self._RM)
-        return 2.0 * (change + np.einsum("fj,fij->ij", self.pulls, self._R @ V))
+        change = -self._scale * (dc - self._c * ds / self._s) / self._s
+        pulled = np.einsum("fj,fij->ij", self._pulls, self._R @ V)
+        return 2.0 * (np.einsum("fj,fij->ij", change, self._RM) + pulled)
 
 
 @dataclass(frozen=True)

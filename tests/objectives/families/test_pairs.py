@@ -10,7 +10,7 @@ from sklearn.datasets import load_digits, load_iris, load_wine
 import ldr
 from ldr.errors import ArgumentError, DataError
 from ldr.inputs import as_data
-from ldr.objectives import LMNN, NCA, MDSStress
+from ldr.objectives import LMNN, NCA, MDSStress, metric
 from ldr.objectives import mds as mds_stress
 from ldr.objectives.families import pairwise
 from tests import real_data
@@ -207,10 +207,15 @@ def test_lmnn_is_the_formula(parameters, h):
     assert value(objective, M) == pytest.approx(hinge_sum(M, 0.7, h), rel=1e-12)
 
 
-def test_starts_of_lmnn_are_named():
-    starts = bound(LMNN()).starts()
-    assert set(starts) == {"pca", "screened"}
+@pytest.mark.parametrize("rows", [1000, 30, 5], ids=["all", "some", "too few of a class"])
+def test_lmnn_starts_are_named_and_the_solution_of_full_rank_is_one(rows, monkeypatch):
+    monkeypatch.setattr(metric, "_FULL_RANK_ROWS", rows)
+    problem = bound(LMNN())
+    starts = problem.starts()
+    assert set(starts) == {"pca", "screened", "full-rank"}
     assert all(start.shape == (7, 2) for start in starts.values())
+    values = {name: problem.at(start).value for name, start in starts.items()}
+    assert values["full-rank"] < values["pca"]
 
 
 @pytest.mark.parametrize("name", ["nca", "lmnn"])
