@@ -15,6 +15,7 @@ from sklearn.base import ClassifierMixin, RegressorMixin
 from sklearn.utils.metaestimators import available_if
 
 from ldr.estimators.base import (
+    Named,
     Projection,
     TwoViews,
     Views,
@@ -39,7 +40,6 @@ from ldr.objectives.lda import DiscriminantMethod
 from ldr.objectives.objective import Objective
 from ldr.objectives.parameters import Need
 from ldr.objectives.registry import REGISTRY
-from ldr.solvers.errors import ArgumentError
 from ldr.trial_layout import FEATURES
 from ldr.types import Dimension
 
@@ -86,22 +86,6 @@ References
 ----------
 {source}
 """
-
-
-class Named(Projection):
-    """An estimator whose parameters are n_components, the objective's fields and OPTIONS."""
-
-    _method: type[Objective]
-
-    def _objective(self) -> Objective:
-        fields = dataclasses.fields(self._method)  # type: ignore[arg-type]
-        return self._method(**{field.name: getattr(self, field.name) for field in fields})
-
-    def _known_objective(self) -> Objective:
-        try:
-            return self._objective()
-        except ArgumentError:  # `fit` will report any invalid parameter
-            return self._method()
 
 
 def estimator_name(method: type[Objective]) -> str:

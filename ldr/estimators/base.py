@@ -8,7 +8,7 @@ import sys
 from abc import abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import nullcontext
-from dataclasses import replace
+from dataclasses import fields, replace
 from functools import wraps
 from importlib.util import find_spec
 from itertools import chain
@@ -915,3 +915,19 @@ def _refuse(name: str, function: str, method: type[Objective]) -> None:
         f"{function} takes no {name}=: {why}; ldr.solve({method.name!r}, X, {name}=) and "
         f"ldr.Reducer({method.name!r}) take it, and so do the estimators of {names}"
     )
+
+
+class Named(Projection):
+    """An estimator whose parameters are n_components, the objective's fields and OPTIONS."""
+
+    _method: type[Objective]
+
+    def _objective(self) -> Objective:
+        of = fields(self._method)  # type: ignore[arg-type]
+        return self._method(**{field.name: getattr(self, field.name) for field in of})
+
+    def _known_objective(self) -> Objective:
+        try:
+            return self._objective()
+        except ArgumentError:  # `fit` will report any invalid parameter
+            return self._method()

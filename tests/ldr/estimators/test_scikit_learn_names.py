@@ -1,7 +1,5 @@
 """Attributes and methods that scikit-learn's estimators have: the same names, the same numbers."""
 
-from contextlib import nullcontext
-
 import numpy as np
 import pandas as pd
 import pytest
@@ -251,13 +249,7 @@ def test_observers_and_lines_follow_a_fit(capsys):
 @pytest.mark.parametrize("estimator", [ldr.NCA(20), ldr.LMNN(20, neighbours=1)], ids=str)
 def test_more_components_than_the_samples_span_are_zero(estimator):
     few, classes = TUMOURS[:9] / TUMOURS.std(axis=0), np.tile([0, 1, 2], 3)
-    with (
-        np.errstate(all="ignore"),
-        pytest.warns(ldr.errors.ConvergenceWarning)
-        if (isinstance(estimator, ldr.LMNN))
-        else nullcontext(),
-    ):
-        fitted = estimator.fit(few, classes)
+    fitted = estimator.fit(few, classes)
     lengths = np.linalg.norm(fitted.components_, axis=1)
     assert fitted.transform(few).shape == (9, 20)
     assert (lengths[8:] <= 1e-12 * lengths[0]).all() and fitted.score(few, classes) == 1.0
