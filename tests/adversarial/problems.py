@@ -9,7 +9,7 @@ import scipy.sparse
 
 from tests.adversarial import data
 from tests.adversarial.campaign import maker
-from tests.adversarial.extended import centred, extended
+from tests.adversarial.extended import DEPENDENT, centred, extended
 from tests.adversarial.references import (
     Correlations,
     Factors,
@@ -139,6 +139,9 @@ def class_rows(X, y):
     classes = np.unique(y)
     means = np.stack([total[y == c].mean(axis=0) for c in classes])
     within = total - means[np.searchsorted(classes, y)]
+    # of a column that is constant within each class, only its rounding is left
+    size, length = (np.abs(rows).max(axis=0, initial=0) for rows in (within, total))
+    within = np.where(size <= DEPENDENT * length, 0, within)
     sizes = np.array([np.sum(y == c) for c in classes])
     return total, within, np.sqrt(extended(sizes))[:, None] * means
 

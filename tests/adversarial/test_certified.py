@@ -76,6 +76,7 @@ ONCE_REFUTED = [
     ("dynamics", 190, 8228),
     ("dynamics", 129, 61003),
     ("opca", 15, 61004),
+    ("lda", 41, 81001),
     ("ssd", 14, 0),
     ("csp classes", 40, 41017),
     ("gcpca", 74, 31013),
