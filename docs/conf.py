@@ -8,12 +8,13 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT))
 
+from numpydoc.xref import DEFAULT_LINKS  # noqa: E402
 from sphinx import addnodes  # noqa: E402
 
 import ldr  # noqa: E402
 from docs.gallery import NAMED_ANEW  # noqa: E402
 from docs.pages import write_pages  # noqa: E402
-from docs.references import link_names, use_full_name, write_inventories  # noqa: E402
+from docs.references import WORDS, link_names, write_inventories  # noqa: E402
 from ldr.objectives.docstrings import MATH  # noqa: E402
 
 warnings.filterwarnings("ignore", NAMED_ANEW, FutureWarning)
@@ -26,8 +27,8 @@ extensions = [
     "sphinx.ext.autodoc",
     "sphinx.ext.intersphinx",
     "sphinx.ext.mathjax",
-    "sphinx.ext.napoleon",
     "sphinx.ext.viewcode",
+    "numpydoc",
     "sphinx-mathjax-offline",  # MathJax from the site itself
     "sphinx_copybutton",
     "sphinx_design",
@@ -44,9 +45,11 @@ intersphinx_timeout = 5  # seconds
 default_role = "code"
 autodoc_member_order = "bysource"
 autodoc_typehints = "none"
-napoleon_google_docstring = False
-napoleon_use_rtype = True  # so that what is returned leads to its page
-napoleon_use_ivar = True
+numpydoc_show_class_members = False  # autodoc shows them
+numpydoc_xref_param_type = True
+numpydoc_xref_aliases = WORDS
+numpydoc_xref_ignore = "all"  # types without a page here or elsewhere
+DEFAULT_LINKS.clear()  # int, float and str need no link
 myst_heading_anchors = 3
 # Attributes of one name in several classes, such as a manifold's shape, are no mistake.
 suppress_warnings = ["ref.python"]
@@ -82,6 +85,5 @@ def _add_search_terms(app, doctree):
 def setup(app):
     write_pages(Path(__file__).resolve().parent)
     app.connect("autodoc-process-docstring", _escape, priority=900)
-    app.connect("missing-reference", use_full_name, priority=100)  # before intersphinx
     app.connect("doctree-resolved", link_names)
     app.connect("doctree-read", _add_search_terms)

@@ -71,21 +71,19 @@ def pages_of(project: str) -> dict[str, str]:
     return {n: page.replace("$", n) for page, names in pages.items() for n in names.split()}
 
 
-# Types as numpydoc writes them.
+# Words for types in docstrings, and the pages that they link to.
 WORDS = {
     "array": "numpy.ndarray",
     "ndarray": "numpy.ndarray",
     "ndarrays": "numpy.ndarray",
     "memmap": "numpy.memmap",
-    "memory map": "numpy.memmap",
     "Generator": "numpy.random.Generator",
-    "sparse matrix": "scipy.sparse.csr_array",
     "splitter": "sklearn.model_selection.BaseCrossValidator",
     "DataFrame": "pandas.DataFrame",
-    "a DataFrame": "pandas.DataFrame",
-    "Dask array": "dask.array.Array",
-    "Dask DataFrame": "dask.dataframe.DataFrame",
-    "matplotlib Axes": "matplotlib.axes.Axes",
+    "Axes": "matplotlib.axes.Axes",
+    "Figure": "matplotlib.figure.Figure",
+    "Result": "ldr.Result",
+    "Objective": "ldr.objectives.Objective",
 }
 
 _HEADER = """# Sphinx inventory version 2
@@ -107,11 +105,6 @@ def write_inventories(root: Path) -> dict[str, tuple[str, tuple[str | None, ...]
         path.write_bytes(_HEADER.format(project).encode() + zlib.compress(lines.encode()))
         mapping[project] = (address, (None, f"{FOLDER}/{project}.inv"))
     return mapping
-
-
-def use_full_name(app: Sphinx, env: Any, node: Any, text: Any) -> None:
-    """Let Sphinx look for numpy.ndarray where a docstring says ndarray."""
-    node["reftarget"] = WORDS.get(node["reftarget"], node["reftarget"])
 
 
 def link_names(app: Sphinx, doctree: nodes.document, docname: str) -> None:
