@@ -246,6 +246,7 @@ def test_observers_and_lines_follow_a_fit(capsys):
         ldr.NCA(2, observers="all", verbose=True).fit(X, y)
 
 
+@pytest.mark.filterwarnings("ignore::ldr.errors.ConvergenceWarning")  # lmnn's value is 0
 @pytest.mark.parametrize("estimator", [ldr.NCA(20), ldr.LMNN(20, neighbours=1)], ids=str)
 def test_more_components_than_the_samples_span_are_zero(estimator):
     few, classes = TUMOURS[:9] / TUMOURS.std(axis=0), np.tile([0, 1, 2], 3)
