@@ -31,7 +31,6 @@ from ldr.objectives.families.matrices import (
 from ldr.objectives.graphs import HeatedEdges, NeighbourWeights
 from ldr.objectives.kernel import as_response, deviations
 from ldr.objectives.statistics.products import ProductOf, Squares
-from ldr.objectives.statistics.sums import membership
 from ldr.objectives.statistics.time import count_pairs, pair_matrix
 from ldr.sensitivity.moving import all_of
 from ldr.solvers.linalg.products import LessMeans
@@ -379,7 +378,6 @@ class RowForms:
 
     samples: Samples
     side: Side
-    traced: bool = False
 
     @classmethod
     def of(cls, samples: Samples, view: int) -> RowForms:
@@ -446,20 +444,18 @@ class RowForms:
 
     def of_groups(self, codes: Traced) -> tuple[Form, Form]:
         """Return the scatter matrices between and within groups."""
-        n = self.count
-        if self.traced:
-            between = self._mixed(Closure(means, codes))
-        else:
-            w = np.ones(n) if self.weights is None else self.weights
-            shares = w / np.bincount(codes, w)[codes] ** 0.5
-            between = self.form(Squares((membership(codes, codes.max() + 1) * shares).tocsr()))
+        w = np.ones(self.count) if self.weights is None else self.weights
+        between = self._mixed(Closure(means, codes, w))
         return between, self.scatter() - between
 
 
-def means(Y: Traced, X: Traced, codes: Traced) -> Traced:
-    """Return each row's mean of its group; there are at most as many groups as rows."""
-    sums, counts = (jax.ops.segment_sum(Z, codes, len(Y)) for Z in (Y, np.ones((len(Y), 1))))
-    return (sums / jnp.maximum(counts, 1.0))[codes]
+def means(Y: Traced, X: Traced, codes: Traced, w: Traced) -> Traced:
+    """Return each row's weighted mean of its group, times the row's weight.
+
+    There are at most as many groups as rows.
+    """
+    sums, sizes = (jax.ops.segment_sum(Z, codes, len(Y)) for Z in (w[:, None] * Y, w[:, None]))
+    return w[:, None] * (sums / jnp.where(sizes > 0, sizes, 1.0))[codes]
 
 
 @dataclass(frozen=True)
@@ -482,7 +478,7 @@ class DataForms(DataSums):
     def traced(cls, X: Sequence[Traced], y: Traced) -> DataForms:
         """Make the forms of arrays that jax traces."""
         views = [RowForms.of(Samples(np.zeros((len(rows), 1))), i) for i, rows in enumerate(X)]
-        return cls([replace(view, traced=True) for view in views], y)
+        return cls(views, y)
 
     @property
     def _known(self) -> Data:
