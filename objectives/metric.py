@@ -27,7 +27,7 @@ from ldr.objectives.prediction import GroupedRows
 from ldr.objectives.problem import PROVED_GLOBAL, BoundObjective, Certificate, restated
 from ldr.objectives.starts import random_points, screened
 from ldr.objectives.statistics.products import differences
-from ldr.objectives.statistics.sums import Codes, counted_rows, spread_rows, weighted
+from ldr.objectives.statistics.sums import Codes, counted_rows, counting_rows, weighted
 from ldr.solvers.descent import LBFGS
 from ldr.solvers.linalg.eigen import top_eigenvectors
 from ldr.solvers.manifolds import Array
@@ -276,9 +276,9 @@ def _is_saturated(p: Array) -> bool:
 
 HINGES = ("squared", "linear")
 
-# Stopping rule and number of rows of the full-rank problem, which provides a start. On all of 2000
-# rows and 50 columns it would take a quarter of the time of all runs.
-_ROUGHLY, _FULL_RANK_ROWS = Stopping(1e-4, 50), 1000
+# Stopping rule of the full-rank problem, and number of rows on which this problem and random points
+# provide starts. On all of 2000 rows and 50 columns either takes a quarter of the time of all runs.
+_ROUGHLY, _SOME_ROWS = Stopping(1e-4, 50), 1000
 
 
 @dataclass(frozen=True)
@@ -517,21 +517,29 @@ class LargeMargin(LabelledPairs):
         return LargeMarginPoint(self, M, self.row_blocks)
 
     def starts(self) -> dict[str, Array]:
-        """Return PCA, the best of random points, and PCA of a full-rank solution's projection."""
+        """Return PCA, the best of random points, and PCA of a full-rank solution's projection.
+
+        The latter two are found on a sample of the rows.
+        """
+        some = self._sampled()
         return {
             "pca": self.principal_directions(self.r),
-            "screened": screened(self, self.X, self.w),
-            "full-rank": self._truncated(),
+            "screened": screened(some, some.X, some.w),
+            "full-rank": self._truncated(some),
         }
 
-    def _truncated(self) -> Array:
-        """Return the rank-r part of a rough full-rank solution, whose problem is convex in MM'."""
-        k, rows = self.targets.shape[1], spread_rows(len(self.X), _FULL_RANK_ROWS)
+    def _sampled(self) -> LargeMargin:
+        """Return the problem of some rows, or of all if the sample of a class is too small."""
+        k, rows = self.targets.shape[1], counting_rows(len(self.X), self.w, _SOME_ROWS)
         if np.bincount(self.codes[rows], minlength=self.codes.max() + 1).min() <= k:
-            rows = np.arange(len(self.X))
+            return self
         X, codes, w = self.X[rows], self.codes[rows], None if self.w is None else self.w[rows]
         targets = target_neighbours(X * self.lengths, codes, k)
-        full = replace(self, X=X, codes=codes, targets=targets, w=w, r=X.shape[1])
+        return replace(self, X=X, codes=codes, targets=targets, w=w)
+
+    def _truncated(self, some: LargeMargin) -> Array:
+        """Return the rank-r part of a rough full-rank solution, whose problem is convex in MM'."""
+        full = replace(some, r=self.X.shape[1])
         start = full.principal_directions(full.r)
         M = run_through(full, start, LBFGS(), _ROUGHLY).M
         Y = weighted(self.X @ M, self.w)

@@ -209,7 +209,7 @@ def test_lmnn_is_the_formula(parameters, h):
 
 @pytest.mark.parametrize("rows", [1000, 30, 5], ids=["all", "some", "too few of a class"])
 def test_lmnn_starts_are_named_and_the_solution_of_full_rank_is_one(rows, monkeypatch):
-    monkeypatch.setattr(metric, "_FULL_RANK_ROWS", rows)
+    monkeypatch.setattr(metric, "_SOME_ROWS", rows)
     problem = bound(LMNN())
     starts = problem.starts()
     assert set(starts) == {"pca", "screened", "full-rank"}
