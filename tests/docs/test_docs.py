@@ -105,6 +105,18 @@ def test_readme_is_short_and_names_methods_that_there_are():
     assert named and set(named) <= {*REGISTRY}
 
 
+def test_links_between_the_files_of_a_checkout_lead_somewhere():
+    """`docs.links` follows those of the built pages."""
+    pages = [*DOCS.parent.glob("*.md"), *DOCS.glob("*.md")]
+    links = [
+        (page.name, to)
+        for page in pages
+        for to in re.findall(r"\]\(([^)\s#]+)", page.read_text(encoding="utf-8"))
+        if not to.startswith(("http", "mailto:")) and not (page.parent / to).exists()
+    ]
+    assert not links
+
+
 def test_tree_has_every_row_of_the_table():
     rows = [advice for of_answer in branches().values() for advice in of_answer]
     assert sorted(rows, key=TABLE.index) == list(TABLE)
