@@ -234,7 +234,8 @@ class NaturalPoint(Point):
     def hessian_vector(self, V: Array) -> Array:
         M, (dM, dmu) = self._M, self._problem.manifold.split(V)
         right, ones = np.hstack([M, dM, dmu]).T, np.ones((len(self.Y), 1))
-        in_M, dRY, WdRM = np.zeros_like(M), np.zeros((len(M), self.Y.shape[1] + 1)), 0.0
+        in_M, WdRM = np.zeros_like(M), np.zeros_like(M)
+        dRY = np.zeros((len(M), self.Y.shape[1] + 1))
         # By blocks of rows, since E, W, R and b''(Theta) together do not fit into the cache.
         for rows in steps(len(self.Y), 50 * M.size, max(16, 2**17 // len(M))):
             E, R, W = self._E[rows], self._R[rows], self._W[rows]

@@ -323,6 +323,17 @@ def _spreads(piece: Samples, counts: Array) -> list[Spread]:
     return found
 
 
+def moments_of_groups(samples: Samples, codes: Codes, groups: int) -> list[Moments]:
+    """Return mean and scatter of each group of the rows, in a single pass."""
+    term = partial(_group_spreads, groups=groups)
+    return [each.moments for each in samples.reduce(term, _merged_spreads, codes)]
+
+
+def _group_spreads(piece: Samples, codes: Codes, groups: int) -> list[Spread]:
+    parts = (piece.take(codes == k) for k in range(groups))
+    return [spread(part) if part.n else Spread.empty(piece.d) for part in parts]
+
+
 def _merged_spreads(earlier: list[Spread], later: list[Spread]) -> list[Spread]:
     return list(map(Spread.merge, earlier, later))
 

@@ -21,7 +21,7 @@ from ldr.objectives.data.samples import Array, Samples
 from ldr.objectives.statistics.scatters import (
     Moments,
     moments,
-    moments_of_parts,
+    moments_of_groups,
     view_moments,
 )
 from ldr.objectives.statistics.sums import Codes, dense
@@ -56,9 +56,7 @@ def ledoit_wolf(
     """
     _check_alike(samples)
     beside = () if codes is None else (codes,)
-    each = [moments(samples)]
-    if codes is not None:
-        each = moments_of_parts(samples, [codes == k for k in range(groups)])
+    each = [moments(samples)] if codes is None else moments_of_groups(samples, codes, groups)
     if about_zero:
         each = [_about_zero(one) for one in each]
     units = np.array([_deviations(one) for one in each])
