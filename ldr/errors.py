@@ -1,4 +1,4 @@
-"""Exceptions and warnings of ldr, and the decorator of public functions that translates errors."""
+"""Exceptions and warnings of ldr, and the decorator that translates errors of NumPy."""
 
 from __future__ import annotations
 
@@ -57,17 +57,17 @@ _WAYS_OUT = (
 )
 
 
-def in_words(door: Callable[Arguments, Returned]) -> Callable[Arguments, Returned]:
+def in_words(function: Callable[Arguments, Returned]) -> Callable[Arguments, Returned]:
     """Translate errors of missing values, memory and LAPACK into messages with a remedy.
 
     BLAS uses one thread within the context, except for long calls while cores are idle.
     """
 
-    @wraps(door)
-    def said(*args: Arguments.args, **kwargs: Arguments.kwargs) -> Returned:
+    @wraps(function)
+    def translated(*args: Arguments.args, **kwargs: Arguments.kwargs) -> Returned:
         try:
             with one_thread():
-                return door(*args, **kwargs)
+                return function(*args, **kwargs)
         except MissingValuesError as error:
             names = " and ".join(repr(n) for n, method in REGISTRY.items() if method.traits.imputes)
             raise DataError(
@@ -89,7 +89,7 @@ def in_words(door: Callable[Arguments, Returned]) -> Callable[Arguments, Returne
                 "far apart; divide them by their standard deviations"
             ) from error
 
-    return said
+    return translated
 
 
 def _array(error: object) -> str:

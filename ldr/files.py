@@ -189,6 +189,7 @@ class Table:
             found = self.beside[name]
             found = np.ravel(found) if 1 in found.shape else found
         else:
+            check_known([name], [*self.beside, *self.columns], self.name)
             column = self.select([name]).X
             found = np.ravel(column.toarray() if hasattr(column, "toarray") else column)
         return found.astype(str) if as_text else found
@@ -219,7 +220,7 @@ class Table:
         return as_samples(rows.in_memory(), allow_nan=allow_nan) if self.loaded else rows
 
     def _position(self, name: str) -> int:
-        check_known([name], [*self.beside, *self.columns], self.name)
+        check_known([name], self.columns, self.name)
         return self.columns.index(name)
 
 

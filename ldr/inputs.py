@@ -306,7 +306,7 @@ def is_open(r: object) -> bool:
 
 
 def is_asked(name: str, r: object) -> bool:
-    """Return `is_open`; refuse any r other than an integer, a share of the variance or "auto"."""
+    """Return True if the data determine r, False for an integer; refuse any other r."""
     if is_open(r):
         return True
     if isinstance(r, (bool, np.bool_)) or not isinstance(r, Integral):

@@ -320,6 +320,10 @@ MISTAKES = [
     ("demo --r two", "ldr: Invalid value for '-r' / '--r': 'two'"),
     ("dmeo", "ldr: No such command 'dmeo'"),
     ("solve orthogonal-lda wine.csv --label kind", "ldr: wine.csv has no column 'kind'"),
+    (
+        "solve pca both.npz:means --drop extremes",
+        "ldr: both.npz has no column 'extremes'; it has: 0",
+    ),
     ("solve pca beer.csv", "ldr: beer.csv: no such file"),
     (
         "solve orthogonal-lda text.csv --label species",
