@@ -33,7 +33,7 @@ from ldr.objectives import REGISTRY
 
 QUICK = ("pca", "fa", "lda", "cca")
 LIMIT = 60.0
-# The beginning of a row, which is what it is about, and the function that measures it.
+# Label of a table row, and the function that measures the row.
 Rows = Iterator[tuple[str, Callable[[], str]]]
 
 
@@ -101,7 +101,7 @@ def case_row(case: particular.Case, limit: float) -> str:
     values = ", ".join(f"{job} {stated(v)}" for job, v in found.values.items() if v is not None)
     failed = "".join(f"; {job}: {why}" for job, why in found.failed.items())
     figure = "not measured"
-    with suppress(KeyError):  # of a job that failed
+    with suppress(KeyError):  # a failed job has no figure
         figure = case.figure(found)
     return f"{figure} | {case.wanted} | {times}{failed} | {values} | {case.tuned} |"
 

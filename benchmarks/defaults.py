@@ -26,9 +26,9 @@ from ldr.objectives.parameters import Need
 
 SIZES = ((150, 10), (2000, 50), (20_000, 100), (200, 1000))
 R = 3
-# Distances, or kernels, of more samples than this do not fit beside each other.
+# Largest number of samples for which distances, or kernels, fit into memory together.
 PAIRS = 5000
-# Classes in runs of so many samples, which are the epochs of mne too.
+# Number of samples in a run of one class; runs are also the epochs of mne.
 RUN = 25
 
 
@@ -99,7 +99,7 @@ def jobs(name: str, n: int, d: int, r: int = R) -> dict[str, Job]:
     return made
 
 
-# A call of inputs and r, the value of what it returns as this library states it, and the largest n.
+# Function of inputs and r, function that returns the value by ldr's formula, and largest n.
 Peer: TypeAlias = tuple[
     Callable[[Inputs, int], Any], Callable[[Inputs, int, Any], float | None], float
 ]

@@ -24,7 +24,7 @@ from benchmarks.turns import Job, in_mebibytes, measure
 
 R = 10
 CLASSES = 20
-# Numbers of a block of the bare pass and of IncrementalPCA.
+# Number of entries in a block of the plain pass over the data and of IncrementalPCA.
 _BLOCK = 2**20
 
 

@@ -35,9 +35,9 @@ from ldr.solvers import Point, Problem, Pymanopt, Stopping, minimise, named_solv
 from ldr.solvers.deadline import one_thread
 
 GAP = 1e-12
-# Tighter than the goal in value, so that no solver stops short of it.
+# Tolerance of gradients, which is low enough that no solver stops before the gap is reached.
 TOLERANCE = 1e-9
-# Runs of solvers that take less than so many seconds.
+# Number of runs of a fast solver; seconds below which a solver is fast.
 RUNS, SHORT = 3, 2.0
 OWN = "ldr"
 PYMANOPT = {"TR": "trust-region", "CG": "conjugate-gradient", "SD": "steepest-descent"}
@@ -57,7 +57,7 @@ class Formulas(Problem):
 
     def __init__(self, bound: Any) -> None:
         self.manifold, self.A, self.B = bound.manifold, bound.A, bound.B
-        # The time and the value of each evaluation of the cost.
+        # Time and value of each evaluation of the cost function.
         self.evaluations: list[tuple[float, float]] = []
 
     def at(self, M: np.ndarray) -> FormulaPoint:
@@ -259,7 +259,7 @@ def main(arguments: Sequence[str]) -> list[dict[str, Any]]:
     given = parser.parse_args(arguments)
     warnings.simplefilter("ignore")
     problems = QUICK if given.quick else LARGE if given.large else DEFAULT
-    compare("orthogonal-lda", 8, 1, 0, 0.1, given.against)  # imports
+    compare("orthogonal-lda", 8, 1, 0, 0.1, given.against)  # loads modules before the first timing
     print(HEADER, flush=True)
     rows: list[dict[str, Any]] = []
     for method, d, r in problems:

@@ -35,10 +35,10 @@ class Case:
 
     name: str
     jobs: Callable[[], dict[str, Job]]
-    # The figure in words.
+    # Function that returns the measured figure as text.
     figure: Callable[[Measured], str]
     wanted: str
-    # What differs from a default call.
+    # Options that differ from those of a default call.
     tuned: str = ""
 
 
@@ -166,7 +166,7 @@ def chunks() -> dict[str, Job]:
 
     def remote() -> float:
         with Client(n_workers=2, threads_per_worker=1, dashboard_address=None):
-            solve("ldr", da.from_array(X, chunks=(2500, 20)))  # starts the workers
+            solve("ldr", da.from_array(X, chunks=(2500, 20)))  # the first solve starts the workers
             solve("ldr", da.from_array(X, chunks=(2500, 20)))
         return clock["ldr"]
 

@@ -28,7 +28,7 @@ def classes(rng: np.random.Generator, effect: float) -> tuple[Any, Any]:
     """Four classes of ten rows, whose means differ in one of five columns."""
     y = np.repeat(np.arange(4), 10)
     X = rng.standard_normal((40, 5))
-    X[:, 0] += effect * (y - 1.5) / 1.118  # of unit variance
+    X[:, 0] += effect * (y - 1.5) / 1.118  # (y - 1.5) / 1.118 has unit variance
     return X, y
 
 

@@ -22,7 +22,7 @@ from ldr.objectives.data import samples
 
 R, CLASSES, RUN, OWN = 10, 11, 50, 0.5
 FEW, WARM = 2000, 60
-SETTLED = 40  # iterations, after which fa's value changes by less than 1e-11 of it
+SETTLED = 40  # iterations after which the relative change of fa's value is below 1e-11
 RIDGE = {"ridge": 0.1}
 NONE: dict[str, Any] = {}
 METHODS: dict[str, dict[str, Any]] = {
@@ -55,14 +55,14 @@ def topics(n: int, d: int, density: float, seed: int) -> tuple[csr_array, np.nda
 def job(name: str, n: int, d: int, density: float) -> dict[str, Job]:
     """Return one method, warm, and what its row states of its result."""
     X, y = topics(n, d, density, 0)
-    if name == "fa":  # which takes no constant columns
+    if name == "fa":  # fa refuses constant columns
         X = X[:, np.bincount(X.indices, minlength=d) > 0]
     two_views = REGISTRY[name].views > 1
     views = (X, topics(n, d, density, 1)[0]) if two_views else (X,)
     size = sum(part.nbytes for part in (X.data, X.indices, X.indptr))
     bar = len(views) * (10 * size + 8 * R * (n + d)) / 2**20
     given = {"y": y} if name in LABELLED else {}
-    if name in REGRESSIONS:  # of the topics, that is of the columns, with noise
+    if name in REGRESSIONS:  # the response is a noisy function of topics and columns
         rng = np.random.default_rng(2)
         given = {"y": np.sin(y) + X @ rng.standard_normal(d) + rng.standard_normal(n)}
 
@@ -79,7 +79,7 @@ def job(name: str, n: int, d: int, density: float) -> dict[str, Job]:
     def stated(result: ldr.Result) -> tuple[Any, ...]:
         alone: dict[str, Any] = {"starts": 1, "certify": False}
         products = solve(FEW, R, FEW // 2, **alone)
-        if name == "fa":  # to the optimum near the same loadings
+        if name == "fa":  # both runs converge to the optimum near the same loadings
             alone |= {"start": products.baseline_M, "max_iterations": SETTLED}
         arrays = solve(FEW, R, **alone).value
         apart = abs(products.value - arrays) / abs(arrays)

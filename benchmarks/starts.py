@@ -18,7 +18,7 @@ import statsmodels.datasets
 
 import ldr
 
-# A default that is worse by more than this, relative to the best of 20 starts, falls short.
+# Threshold: a default is not optimal if the best of 20 starts is better by a larger share.
 CLOSE = 1e-6
 STARTS = 20
 
@@ -27,7 +27,7 @@ FALLEN_SHORT = [
     *(("uica", "longley", 2), ("uica", "iris", 2), ("uica", "iris", 1)),
     *(("ica", "diabetes", 5), ("fa", "macrodata", 5)),
 ]
-# Data sets and dimensions of each method.
+# Data sets and numbers of components for each method.
 SETS = {
     "foreca": "linnerud:1,3 longley:2,4 macrodata:2,5 stackloss:2",
     "uica": "linnerud:3 longley:1,4 macrodata:2 diabetes:3,5 wine:4 cancer:3",

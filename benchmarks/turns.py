@@ -20,12 +20,12 @@ import numpy as np
 
 from ldr.solvers.deadline import one_thread
 
-# As many turns as take so many seconds by the wall clock, at least so many and at most so many.
+# Turns of a measurement: total seconds by the wall clock, least and largest number of turns.
 SECONDS, LEAST, MOST = 1.0, 3, 50
-# Jobs that together take longer than this, in seconds by the wall clock, run once.
+# Jobs run once if together they take longer than this number of seconds by the wall clock.
 LONG = 5.0
 OVER_LIMIT = 124
-# A call that is timed, and the value of what it returned, or nothing.
+# Timed call, and function that returns the value of the call's result, or None.
 Job: TypeAlias = tuple[Callable[[], Any], Callable[[Any], Any]]
 
 
@@ -34,12 +34,12 @@ class Measured:
     """Median processor seconds of each job, its value, and what else is known of it."""
 
     seconds: dict[str, float] = field(default_factory=dict)
-    # Seconds of the first turns by the wall clock.
+    # Wall-clock seconds of the first turns.
     clock: dict[str, float] = field(default_factory=dict)
     values: dict[str, Any] = field(default_factory=dict)
     # Mebibytes that the first job added to the memory of the process.
     memory: float = 0.0
-    # The job that did not end within the limit, or the error of one.
+    # By job: the error, or the excess of the time limit.
     failed: dict[str, str] = field(default_factory=dict)
 
 
@@ -90,7 +90,7 @@ def measure(
     if child.exitcode:
         over = child.exitcode == OVER_LIMIT
         measured.failed[running] = f"over {limit:g} s" if over else "failed"
-    # The first turn loads modules, so it counts only if it is the only one.
+    # The first turn loads modules: it counts only if it is the only turn.
     measured.seconds = {job: statistics.median(all_[1:] or all_) for job, all_ in turns.items()}
     return measured
 
@@ -131,14 +131,14 @@ def _run(
         for name, (call, value) in made.items():
             sender.send(("begins", name, None))
             with contextlib.suppress(OSError):
-                Path("/proc/self/clear_refs").write_text("5")  # the peak is that from here on
+                Path("/proc/self/clear_refs").write_text("5")  # resets the peak of the memory
             before = in_mebibytes("VmRSS")
             began = time.perf_counter()
             try:
                 spent, result = _timed(call, watch)
             except ImportError:
                 continue
-            except Exception as error:  # a method that refuses the data says so in its row
+            except Exception as error:  # the row of a method names its error
                 sender.send(("failed", name, type(error).__name__))
                 continue
             clock[name] = time.perf_counter() - began

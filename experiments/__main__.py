@@ -88,7 +88,7 @@ class Session:
         out: Path | None,
     ) -> None:
         self.extent = sweeps.QUICK if quick else sweeps.FULL
-        # the code's data first: they are what was published
+        # The recipe of the paper's code is first, because the published figures use it.
         self.recipes = [recipe.value] if recipe else [name.value for name in RecipeName]
         self.baselines = [baseline.value] if baseline else [name.value for name in BaselineName]
         self.seed = seed
@@ -281,7 +281,7 @@ def recipes(
     table = Table(
         title=f"d = {d}, r = {r}, seed {seed}",
         box=box.SIMPLE_HEAD,
-        padding=0,  # fits into 80 columns
+        padding=0,  # so that the table fits into 80 columns
     )
     for name in ("method", "recipe"):
         table.add_column(name)

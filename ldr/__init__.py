@@ -16,7 +16,7 @@ _load, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)
 
 
 def __getattr__(name: str) -> object:
-    if name.startswith("Classical") or name in ("MAF", "GCPCA"):  # old names, which warn since 0.9
+    if name.startswith("Classical") or name in ("MAF", "GCPCA"):  # class names before version 0.9
         from ldr.objectives.registry import current_class
 
         name = current_class(name)

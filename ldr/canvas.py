@@ -130,7 +130,7 @@ def parts(Y: PerView) -> tuple[Array, ...]:
     return tuple(np.asarray(y) for y in (Y if isinstance(Y, tuple) else (Y,)))
 
 
-# Palettes for colour-blind readers: Okabe and Ito's, grey for its faint yellow, and Paul Tol's.
+# Palettes for colour-blind readers: Okabe and Ito's, with grey for yellow, and Paul Tol's.
 _OKABE_ITO = (
     "#0072B2", "#E69F00", "#009E73", "#CC79A7", "#56B4E9", "#D55E00", "#000000", "#999999",
 )  # fmt: skip
@@ -140,7 +140,7 @@ _MUTED = (
 )  # fmt: skip
 _MARKERS = "osD^v<>*ph"
 
-MOST_NAMES = 40  # limit of names in a legend or on an axis
+MOST_NAMES = 40  # largest number of names in a legend or on an axis
 
 
 @dataclass(frozen=True)
@@ -221,14 +221,14 @@ def draw_points(ax: Axes, colouring: Colouring, *coordinates: Array) -> None:
     n = len(coordinates[0])
     size = float(np.clip(12000 / max(n, 1), 6, 26))
     alpha = float(np.clip(40 / max(n, 1) ** 0.5, 0.25, 0.85))
-    scatter: Callable[..., object] = ax.scatter  # the axes have two or three dimensions
+    scatter: Callable[..., object] = ax.scatter  # Axes and Axes3D differ in the types of `scatter`
     style = {"s": size, "linewidths": 0, "rasterized": n > 2000}
     if colouring.quantity is not None:
         scatter(*coordinates, c=colouring.quantity, cmap="viridis", **style)
         return
     for rows, colour, marker, _ in colouring.groups(n):
         group = [coordinate[rows] for coordinate in coordinates]
-        order = 1.0 + 0.5 / (1.0 + sum(map(np.var, group)))  # draw compact classes on top
+        order = 1.0 + 0.5 / (1.0 + sum(map(np.var, group)))  # classes of small spread lie on top
         scatter(*group, color=colour, marker=marker, alpha=alpha, zorder=order, **style)
 
 

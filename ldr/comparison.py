@@ -36,7 +36,7 @@ from ldr.trial_layout import are_arrays, of_array, refuse_layout
 from ldr.types import Argument, Dimension, Figure, Frame, PerRow, Rows, Splitter
 
 Record: TypeAlias = dict[str, str | float | None]
-# Columns of a printed table that are omitted, in this order, while a line exceeds 100 characters.
+# Columns that a printed table omits, the first one first, while a line exceeds 100 characters.
 _LEFT_TO_THE_TABLE = ("time", "certificate", "improvement")
 # Units of the root mean squared error, by the name of the score.
 _UNITS = {"Q2": "in units of y", "Q2 of the second view": "in units of the second view"}
@@ -197,7 +197,7 @@ class Comparison(Pickled):
         for m, scores in rivals:
             ours, theirs = m.scores[judged], scores[judged]
             apart, error = np.mean(theirs - ours), scipy.stats.sem(theirs - ours)
-            if apart >= 0.0005:  # scores are printed with three decimals
+            if apart >= 0.0005:  # smaller differences vanish in three printed decimals
                 noise = ", within the noise of the folds" if apart <= beyond * error else ""
                 found.append(
                     f"{m.name}: the baseline scores higher than the optimum, "
@@ -271,7 +271,7 @@ def at_heuristic(result: Result) -> Result | None:
 
     The result is None without a baseline, if the baseline is the optimum, and for likelihoods.
     """
-    # Solvers stop at a relative decrease of 1e-10, so an improvement below 1e-9 is no gain.
+    # Solvers stop at a relative decrease of 1e-10: a relative gain below 1e-9 is no improvement.
     same = result.improvement is None or abs(result.improvement) <= 1e-9
     if same or result.baseline_P is None or result.model is not None:
         return None

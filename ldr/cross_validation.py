@@ -37,7 +37,7 @@ from ldr.solvers.manifolds import Array, Orthonormal, polar_factor
 from ldr.trial_layout import FEATURES, mean_power
 from ldr.types import Argument, PerRow, Rows
 
-# Number of neighbours of the classifier in `ldr.compare`, equal to scikit-learn's default.
+# Number of neighbours of the nearest-neighbour classifier, equal to scikit-learn's default.
 NEIGHBOURS = 5
 ERROR = "minus the mean squared error of the response"
 ELEMENTS = "minus the mean squared error of elements of X that were left out"
@@ -48,9 +48,9 @@ LIKELIHOOD = "log-likelihood of a sample in nats"
 PRODUCT = "product of standardised scores"
 OBJECTIVE = "objective of held-out samples about the training mean"
 DESCRIPTION = "objective of held-out samples about their own mean"
-# Scores that change monotonically with r and so cannot choose r.
+# Scores that change monotonically with r, the number of components, and so cannot determine r.
 DESCRIPTIONS = (RECONSTRUCTION, DESCRIPTION)
-# Scores of predictions and of the agreement between views; the one-standard-error rule chooses r.
+# Scores for which the one-standard-error rule chooses r: predictions, agreement between views.
 PREDICTIONS = (ERROR, ACCURACY, ELEMENTS, NORM, PRODUCT)
 # Methods that are scored by their reconstruction of X.
 VARIANCE = ("pca", "mds", "log-det-pca", "sparse-pca", "robust-pca")
@@ -62,9 +62,9 @@ class HeldOut:
     """Scores of m held-out samples."""
 
     kind: str
-    values: Array  # scores (m, q) of each sample and column; larger is better
+    values: Array  # scores of m samples (rows) and q columns; larger is better
     weights: Array  # sample weights, shape (m,)
-    reference: Array | None = None  # scores (m, q) of the training mean or the largest class
+    reference: Array | None = None  # scores (m, q) of predicting the mean or the largest class
     classes: np.ndarray | None = None  # true class of each sample, shape (m,)
     log_loss: Array | None = None  # minus the log-probability of the true class, shape (m,)
 
@@ -157,7 +157,7 @@ class Part:
         return samples if features is None else features(samples)
 
 
-# A function (held-out samples, training samples) -> scores of the held-out samples.
+# Function of held-out and training samples that returns scores of the held-out samples.
 Criterion = Callable[[Part, Part], HeldOut]
 Scored = TypeVar("Scored")
 
@@ -215,7 +215,7 @@ def _likelihood(new: Part, old: Part | None) -> HeldOut:
     counts, unit = w.sum(axis=0), 1.0 if result.scale is None else result.scale
     mean = np.nansum(w * Z, axis=0) / counts
     squares = np.nansum(w * ((Z - mean) / unit) ** 2, axis=0)
-    if of_features(result.objective).name == "ppca":  # all columns have one noise variance in ppca
+    if of_features(result.objective).name == "ppca":  # in ppca all columns share one noise variance
         squares, counts = squares.sum(), counts.sum()
     variance = squares / counts * unit**2
     terms = np.log(2 * np.pi * variance) + (np.asarray(X.dense()) - mean) ** 2 / variance
@@ -250,7 +250,7 @@ def _reconstruction(new: Part, name: str, elements: bool) -> HeldOut:
         for _, block in piece.blocks():
             Z = (dense(block) - result.mean) / unit
             E = Z - (Z @ Q) @ Q.T
-            if elements:  # dividing by less magnifies rounding errors
+            if elements:  # divisors below 1e-8 would magnify rounding errors
                 E = np.divide(E, free, out=np.full(E.shape, np.inf), where=free >= 1e-8)
             both = np.stack([E, Z]) ** 2
             found.append(both.sum(axis=2, keepdims=True) if whole_samples else both)
@@ -308,7 +308,7 @@ def _objective_value(new: Part) -> float:
     samples, *background = views
     samples.expect_columns(P.shape[1])
     timed = Need.TIME_ORDER in objective.needs and not OF_Y & set(objective.needs)
-    given = getattr(objective, "derivatives", None) is not None  # derivatives given by the user
+    given = getattr(objective, "derivatives", None) is not None  # whether the user gave derivatives
     if timed and not given and "right" not in result.parameters:
         samples = _mirrored(samples, result.mean)
     data = as_data(objective, single((samples, *background)), new.y)
@@ -318,7 +318,7 @@ def _objective_value(new: Part) -> float:
     coordinates = problem.views[0].coordinates
     M = coordinates.carried(result.M, P)
     if coordinates.is_whitened and isinstance(problem.manifold.factors[0], Orthonormal):
-        # f depends only on the span of M: its columns need no scaling to the training variance.
+        # f depends only on the span of M, so that any orthonormal M of this span gives its value.
         M = polar_factor(M / power_of_two(M))
     Z = problem.point([M])
     if isinstance(problem, Carried):
@@ -510,11 +510,11 @@ def _steps(part: Part) -> tuple[Array, Array, Array]:
 
 def _hidden_entries(new: Part, old: Part) -> HeldOut:
     """Score the imputation of a tenth of the entries, hidden at random, in standardised columns."""
-    assert new.result.model is not None  # all methods that take missing values have one
+    assert new.result.model is not None  # methods that accept missing values have a model
     rows = new.rows
     mean, unit = np.nanmean(old.rows, axis=0), np.nanstd(old.rows, axis=0)
     hidden = ~np.isnan(rows) & (np.random.default_rng(0).random(rows.shape) < 0.1)
-    hidden[np.all(hidden | np.isnan(rows), axis=1)] = False  # no row is hidden completely
+    hidden[np.all(hidden | np.isnan(rows), axis=1)] = False  # no row may lose all its entries
     filled = new.result.model.impute(np.where(hidden, np.nan, rows))
     truth, guess = ((Z - mean) / np.where(unit > 0, unit, 1.0) for Z in (rows, filled))
     w = np.broadcast_to(new.weights[:, None], rows.shape)[hidden]
@@ -567,10 +567,10 @@ class Folds:
             options = {"shuffle": True, "random_state": seed} if shuffled else {}
             splitter = getattr(model_selection, f"{kind}KFold")(folds, **options)
         try:
-            # Classes are numbered, because scikit-learn casts numeric labels to integers.
+            # Labels are replaced by class numbers: scikit-learn casts numeric labels to integers.
             if y is not None and numbered and labels:
                 y = np.unique(y, return_inverse=True)[1]
-            with warnings.catch_warnings():  # a separate message states that groups are ignored
+            with warnings.catch_warnings():  # another message already says that groups are ignored
                 warnings.simplefilter("error" if numbered else "ignore", UserWarning)
                 parts = list(splitter.split(np.zeros((len(first), 1)), y, groups))
         except (TypeError, ValueError, UserWarning) as error:

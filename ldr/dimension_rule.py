@@ -249,7 +249,7 @@ def _deviations(Z: Array, there: Mask) -> Array:
 def _standardised(Z: Array, there: Mask) -> Array:
     """Divide centred columns by their standard deviations; constant columns stay zero."""
     deviations = _deviations(Z, there)
-    flat = deviations <= 1e-12 * np.abs(Z).max(initial=0.0)  # rounding errors are no variation
+    flat = deviations <= 1e-12 * np.abs(Z).max(initial=0.0)  # constant columns vary by rounding
     return np.where(flat, 0.0, Z / np.where(flat, 1.0, deviations))
 
 
@@ -274,7 +274,7 @@ def _pairwise(there: Mask, correlation: bool, samples: Samples) -> Callable[[Arr
         )
 
     def eigenvalues(Z: Array) -> Array:
-        means = Z.T @ T / n  # mean of column i over the rows in which j is observed
+        means = Z.T @ T / n  # mean of column i over rows where column j is observed
         C = Z.T @ Z / n - means * means.T
         if correlation:
             V = np.maximum((Z**2).T @ T / n - means**2, 0.0)

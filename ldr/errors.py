@@ -78,7 +78,7 @@ def in_words(function: Callable[Arguments, Returned]) -> Callable[Arguments, Ret
             raise
         except MemoryError as error:
             limit, whose = available()
-            clear_frames(error.__traceback__)  # the frames of an error keep their arrays in memory
+            clear_frames(error.__traceback__)  # frames of the traceback would keep arrays in memory
             raise TooLargeError(
                 f"{_array(error)} does not fit into memory, of which {whose} leaves "
                 f"{in_bytes(limit)}: {_WAYS_OUT}"

@@ -152,7 +152,7 @@ def _is_same(one: Path, other: Path) -> bool:
         return os.path.realpath(one) == os.path.realpath(other)
 
 
-# Files of at least this many bytes are read in chunks of rows.
+# Size in bytes from which a file is read in chunks of rows.
 LARGE = 2**26
 
 TABLES = (".csv", ".tsv", ".parquet")
@@ -256,7 +256,7 @@ def read(path: str | Path, separator: str = "", header: bool = True) -> Table:
         arrays = _read_mat(path) if ending == ".mat" else _read_npz(path)
     except (ArgumentError, DataError, OSError, MemoryError):
         raise
-    except Exception as error:  # libraries that read files raise exceptions of any type
+    except Exception as error:  # libraries that read files may raise any exception
         raise DataError(f"{path.name} cannot be read as {ending}: {error}") from error
     return _one_of(arrays, wanted, path.name)
 
@@ -374,7 +374,7 @@ _FORMULA = ("=", "+", "-", "@", "\t", "\r")
 
 
 def _read_npz(path: Path) -> dict[str, np.ndarray]:
-    with open(path, "rb") as file, np.load(file) as archive:  # closes a damaged file, too
+    with open(path, "rb") as file, np.load(file) as archive:  # also closes the file after an error
         if {"data", "indices", "indptr", "shape"} <= set(archive.files):
             from scipy.sparse import load_npz
 

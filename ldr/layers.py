@@ -223,9 +223,9 @@ def layer(
             add(lambda each: each + none, (moves, still)),
             lambda _, b: (b[0], add(jnp.add, b[1], times(X, y, parameters, b[0]))),
             lambda _, b: (add(jnp.add, b[0], transposed(X, y, parameters, b[1])), b[1]),
-            symmetric=True,  # so that jax does not transpose the system
+            symmetric=True,  # so that jax does not transpose the linear system
         )
-        # Without 0 * `known`, jax up to 0.6 passes a zero cotangent for the output `known`.
+        # Adding 0 * known makes its cotangent an array; jax up to 0.6 passes a symbolic zero.
         return add(lambda each: each + nothing_of(known), found)
 
     @jax.custom_jvp
@@ -239,13 +239,13 @@ def layer(
         P = optimum(X, y, parameters)
         if not is_stated(X, y, parameters):
             if not _is_traced(primals):
-                at(X, y, parameters)  # raises errors here, because jax would hide them
+                at(X, y, parameters)  # errors are raised here, because jax would hide them
             return P, along(X, y, parameters, (dX, moves))
         T = [each.T for each in P]
         dT, *known = step(T, X, y, parameters, dX, moves)
         told = jax.lax.stop_gradient((*known, T, X, y, parameters))
         shape = jax.ShapeDtypeStruct((), known[0].dtype)
-        # A callback computes this factor 1: jax cannot remove it, nor its errors about ties.
+        # The check for ties returns 1, a factor of the result: else jax would remove the check.
         one = _called_back(partial(_check, at, projector), shape, *told, vmap_method="sequential")
         return P, tuple(each.T * one for each in dT)
 
@@ -319,7 +319,7 @@ def _pulled(
         slope = np.full(np.shape(value), math.nan, np.asarray(value).dtype)
         for k in np.ndindex(slope.shape):
             if not slope.shape and not value:
-                continue  # at zero only a one-sided derivative exists
+                continue  # a parameter at its bound of zero has only a one-sided derivative
             move = np.zeros(slope.shape)
             move[k] = 1.0
             moved = _moved(sensitivity.along(**_numbers({name: move})), projector)
@@ -355,7 +355,7 @@ def _check(
 
     if not regular(J, left, T):
         still = single(tuple(map(np.zeros_like, _in_float64(X))))
-        _moved(at(X, y, parameters).along(still), projector)  # raises the error that names the tie
+        _moved(at(X, y, parameters).along(still), projector)  # raises an error about tied values
         raise SingularError("the optimum has no derivative: it is not isolated")
     return np.ones((), J.dtype)
 

@@ -82,7 +82,7 @@ def suited(X: Rows, y: PerRow = None, time_order: bool = False) -> Chosen:
     found = beside(X, y, time_order)
     if found is Beside.GAPS:
         fitting = [name for name, method in REGISTRY.items() if method.traits.imputes]
-    else:  # otherwise list the methods that need exactly these inputs
+    else:  # otherwise list the methods that need exactly the given inputs
         needs = (_NEEDED[found],) if found in _NEEDED else ()
         fitting = [name for name, method in REGISTRY.items() if method.needs == needs]
     chosen = {name: (REGISTRY[name](), str(found)) for name in fitting}
@@ -224,4 +224,4 @@ def choose(X: Rows = None, y: PerRow = None, *, time_order: bool = False) -> Cho
     X, y = with_columns(X, y=y)
     found = beside(X, y, time_order)
     fitting = [advice for advice in TABLE if found in advice.fits]
-    return Choice(sorted(fitting, key=lambda advice: len(advice.fits)))  # the most specific first
+    return Choice(sorted(fitting, key=lambda advice: len(advice.fits)))  # most specific entry first

@@ -24,7 +24,7 @@ from ldr.objectives.registry import CHANGED, REGISTRY, RENAMED
 from ldr.solvers.errors import ArgumentError, DataError
 from ldr.solvers.status import Status
 
-# Version of the file format, raised when older versions of ldr cannot read a new file.
+# Version of the file format; it increases when older versions of ldr cannot read new files.
 FORMAT = 2
 _HEADER = "ldr_model"
 
@@ -57,7 +57,7 @@ def read_model(path: str | Path, kinds: Mapping[str, type]) -> Any:
             return Reader(archive, kinds, found).of(header["result"])
     except (DataError, PermissionError):
         raise
-    except Exception as error:  # a damaged archive raises exceptions of any type
+    except Exception as error:  # a damaged archive may raise any exception
         if by and isinstance(error, (KeyError, TypeError, ArgumentError)):
             raise DataError(
                 f"{by}, with parts that this version cannot read ({error}): use the version that "
@@ -115,7 +115,7 @@ class Writer:
 
     def _object(self, value: Any) -> dict[str, Any]:
         cls = type(value)
-        # The accelerator belongs to the computer and is not saved.
+        # The accelerator is not saved, because another computer may not have it.
         names = [f.name for f in fields(value) if f.init and f.name != "accelerator"]
         found = {name: self.of(getattr(value, name)) for name in names}
         if REGISTRY.get(getattr(cls, "name", "")) is cls:
@@ -182,7 +182,7 @@ class Reader:
             return self.archive[name]
         shape, kind = tuple(entry["shape"]), np.dtype(entry["type"])
         size = math.prod(shape) * kind.itemsize
-        # A damaged header may state a huge array, which is read only if the archive is as large.
+        # A damaged header may state a huge array: it is read only if the file holds as many bytes.
         if self.archive.zip.getinfo(f"{name}.npy").file_size <= size + 4096:
             array = self.archive[name]
             if array.shape == shape and array.dtype == kind:

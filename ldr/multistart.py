@@ -67,11 +67,11 @@ def _start_matrix(given: npt.ArrayLike, shape: tuple[int, ...]) -> Array:
 
 # Statuses of runs that were ended by a time limit, Ctrl-C or an observer.
 _TOLD = (Status.TIME_LIMIT, Status.INTERRUPTED, Status.OBSERVER)
-# A local optimum is different if its value is better by more than this relative difference.
+# Threshold: local optima differ if their values have a larger relative difference.
 _BETTER = 1e-9
 # Tolerance and iteration limit for easier problems, whose solutions are initial points.
 _ROUGHLY = Stopping(1e-4, 50)
-# Iterations on the first approximation of f, number of later approximations, negligible change.
+# Approximations of f: iterations on the first, number of others, negligible change of the value.
 _FIRST_STEPS, _TIMES, _SAME = 8, 4, 1e-8
 
 
@@ -179,7 +179,7 @@ def solve_near(
         if told.status is not None:
             return Ended(now, replace(run, status=told.status))
         rest = replace(stopping, max_iterations=left - run.iterations)
-        if k == 0:  # f is approximate here, so further digits would be lost
+        if k == 0:  # the first approximation of f needs no more digits
             rough = max(stopping.tolerance, _ROUGHLY.tolerance)
             rest = replace(rest, tolerance=rough, demand=rough)
         run = run.followed_by(later := minimise(now, run.M, solver, rest, observers))
@@ -344,7 +344,7 @@ class Multistart:
                 for name in list(self._begun):
                     runs.append(submitted(self._solve, name))
                     if self._local is not None and self._local.leads:
-                        result_of(runs[0])  # wait for the first run, to compare others with it
+                        result_of(runs[0])  # other runs start after the first, to compare with it
                 for run in runs:
                     result_of(run)
             except BaseException:
@@ -361,7 +361,7 @@ class Multistart:
         local, solver = self._local, self._solver
         if local is None or solver is None or self._stopping.max_iterations == 0:
             return point
-        # If the time limit ends the following, the initial point reached so far is returned.
+        # If the time limit ends the computation of a start, the point reached so far is returned.
         with sharing(self._budgets[name]), until_told():
             if name != GIVEN:
                 point = local.approach(point)
@@ -390,7 +390,7 @@ class Multistart:
                 self._ends[name] = lead
                 return
             now, run = solve_near(problem, start, self._solver, self._stopping, self._observers)
-            self._ends[name] = Ended(now, run)  # kept even if the test below is interrupted
+            self._ends[name] = Ended(now, run)  # a run is kept even if the next test is interrupted
             self._stopped = self._stopped or run.status is Status.OBSERVER
             if run.iterations == 0 and run.status.converged:
                 run = unless_flat(now, run, problem.random_point)

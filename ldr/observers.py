@@ -160,7 +160,7 @@ class Log:
 
     def __init__(self, name: str = "ldr") -> None:
         self.name = name
-        self.reported: Callable[[float], float] = float  # `ldr.solve` sets the sign and the scale
+        self.reported: Callable[[float], float] = float  # `ldr.solve` sets the units of values
         self._one_at_a_time = threading.Lock()  # runs in threads write their lines in turns
         self._began: float | None = None
 

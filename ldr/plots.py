@@ -291,7 +291,7 @@ def _draw(
     elif len(Y) == 1:
         _draw_one(axes[0, 0], Y, colouring, extent, names)
     else:
-        if rows > 1:  # panels in several rows are narrow: no names of axes
+        if rows > 1:  # panels in several rows have no room for axis names
             names = tuple([name.replace(", ", "\n", 1) for name in of_view] for of_view in names)
         for i, of_view in enumerate(axes):
             both, extents = ((of[0], of[i + 1]) for of in (Y, extent))
@@ -644,7 +644,7 @@ def _name_arrows(
     widths = np.array([extent.width + 8.0 for extent in extents]) / ax.bbox.width
     x, right = arrows[kept, 0], arrows[kept, 0] >= 0
     least, most = low, high = ax.get_xlim()
-    for _ in range(6):  # names need space, which depends on the limits of the axis
+    for _ in range(6):  # the space for names depends on the limits, and the limits on the space
         wide = widths * (high - low)
         low = min(least, float((x - wide)[~right].min(initial=least)))
         high = max(most, float((x + wide)[right].max(initial=most)))

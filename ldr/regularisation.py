@@ -152,7 +152,7 @@ def regularisation_path(
         for weight in weights:
             result = solve(_penalised(smooth, weight), X, r, y=y, start=start, **options)
             yield result
-            # A rank-deficient M, which zeros can cause, is no initial point: then the baseline is.
+            # If zeros make M rank-deficient, the baseline replaces M as the initial point.
             full = all(np.linalg.matrix_rank(M) == M.shape[1] for M in as_tuple(result.M))
             start = result.M if full else "baseline"
 

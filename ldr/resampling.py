@@ -27,8 +27,8 @@ Indices = npt.NDArray[np.intp]
 class Resampling:
     """Draws with replacement, permutations and shifts of samples in groups."""
 
-    groups: Indices  # (n,): group of each sample, 0, 1, 2, ... without gaps
-    classes: Indices | None = None  # strata (n,) within which groups are drawn
+    groups: Indices  # group of each sample: consecutive integers from 0, shape (n,)
+    classes: Indices | None = None  # stratum of each sample; groups are drawn within strata
 
     @cached_property
     def sizes(self) -> Indices:
@@ -156,7 +156,7 @@ class Sampled:
             return cls(objective, data, marks.codes)
         given = trials_of(X) if groups is None else as_array(brought(groups), "groups")
         if given is not None and sample_weight is not None and len(given) != n:
-            counted = as_array(brought(sample_weight)) > 0  # weight 0 omits a sample
+            counted = as_array(brought(sample_weight)) > 0  # a sample of weight 0 is omitted
             given = given[counted] if len(counted) == len(given) else given
         if given is None or (groups is None and len(given) != n):  # labels may be in chunks
             return cls(objective, data)

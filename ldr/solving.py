@@ -65,7 +65,7 @@ if TYPE_CHECKING:
     from ldr.solvers.saddles import Curvature
 
 
-# Factor between columns' standard deviations above which a message about units appears.
+# Threshold: if standard deviations of columns have a larger ratio, a message on units appears.
 _FAR_APART = 1e3
 # Messages about a missing certificate, by the event that ended the run.
 ENDED = {
@@ -78,7 +78,7 @@ UNPROVED = (
     "for dense rows"
 )
 
-# Message in the place of those on M, if a limit or Ctrl-C ended the solve before.
+# Message if a limit or Ctrl-C ended the solve before the notes on M were computed.
 _UNSEEN = "notes on M that take an evaluation are missing: the solve was ended before"
 
 
@@ -106,7 +106,7 @@ def certify_run(
         certificate = proof or known(run.M)
         if certificate is not None and (certificate.is_optimal or solver is None):
             if run.status is Status.STALLED and certificate.kind == "global":
-                # The value is proved optimal and no step decreases it: the gradient is rounding.
+                # If the value is proved optimal and no step decreases f, the gradient is rounding.
                 run = replace(run, status=Status.ROUNDING)
             return run, certificate, ()
         if certificate is not None and certificate.kind == "none" and problem.searched is None:
@@ -333,7 +333,7 @@ def solve(
     if isinstance(X, Covariance):
         X, y, sample_weight = X.given(objective, y, sample_weight, groups)
     with within(as_seconds(time_limit)) as deadline, _compilations() as compiled:
-        if math.isfinite(deadline.seconds):  # importing scikit-learn takes a second: do it early
+        if math.isfinite(deadline.seconds):  # import scikit-learn early, which takes a second
             _ = errors.ConvergenceWarning
         deadline.task = "the data were opened"
         data = opened(objective, X, y, sample_weight, groups)

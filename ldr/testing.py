@@ -456,7 +456,7 @@ def stacks_have_the_optima_of_solve(case: Case) -> None:
     y = None if case.y is None else np.stack([case.y, np.asarray(case.y)[::-1]])
     (chunk,) = chunks(objective, X, y)
     stacked = copy.copy(objective)
-    # Stacks are compared even if `solve` does not use them for this method.
+    # Stacks of problems are checked even if `solve` does not use them for this method.
     object.__setattr__(stacked, "traits", replace(objective.traits, stacks=True))
     try:
         values = solvable(stacked, chunk, case.r)[1].solve(case.r).values
@@ -533,7 +533,7 @@ def check_objective(objective: Objective, X: Rows, r: int = 2, *, y: PerRow = No
         test(Case(objective, X, r, y))
 
 
-# Tolerance for machine precision of the distance between a point and its manifold.
+# Largest distance of a point from its manifold that is a rounding error.
 _ON = 1e-14
 # Step of second-order finite differences, and relative tolerance of their results.
 _STEP = 1e-5
@@ -806,7 +806,7 @@ def minima_are_reached_to_the_promised_gradient(solver: Solver) -> None:
         run = minimise(problem, start, solver, Stopping(tolerance=1e-9))
         assert run.status.converged, (name, run.status)
         assert problem.minimum is not None
-        # The tolerance is the rounding error of f.
+        # The tolerance 1e-11 covers the rounding errors of f.
         assert_allclose(run.value, problem.minimum, rtol=1e-11, err_msg=name)
         first = run.history["gradient_norm"][0]
         assert run.gradient_norm <= 1e-8 * max(first, abs(run.history["value"][0])), name

@@ -30,7 +30,7 @@ from ldr.solvers.manifolds import Array
 from ldr.solving import solve
 from ldr.types import PerRow, Rows, Splitter, XandY
 
-# Name of the scale factors of columns among the tuned parameters.
+# Key of the columns' scale factors in a dict of tuned parameters.
 SCALES = "scales"
 # Function (training components, training y, held-out components, held-out y) -> the held-out loss.
 Loss = Callable[[Array, PerRow, Array, PerRow], float]

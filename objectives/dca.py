@@ -25,7 +25,7 @@ from ldr.solvers.linalg.eigen import top_eigenvectors
 from ldr.solvers.manifolds import Array, Grassmann
 from ldr.solvers.problem import Point
 
-# Least eigenvalue of the covariance of windows (of whitened rows) after shrinkage.
+# Least eigenvalue, after shrinkage, of the covariance of windows of whitened rows.
 _LEAST = 1e-6
 # Number of random starts, every second of them isotropic. On the data "elevations" a third of the
 # isotropic and two thirds of the other starts reached the best value.
@@ -225,7 +225,7 @@ class Predictive(BoundObjective):
         return PredictivePoint(self, M)
 
     def hidden(self, M: Array) -> float:
-        # log det S changes by tr(S^{-1} dS); a whitening error e gives dS = 2e in each of K blocks.
+        # A whitening error e changes log det S by tr(S^{-1} dS), where dS = 2e in each of K blocks.
         return 2.0 * self.whitened.error_along(M) * self.at(M).sensitive
 
     @cached_property

@@ -70,7 +70,7 @@ class Dynamics(Objective, weighted=True, sparse=False):
         rows = DenseRows.centred(data, self)
         states, moves = self._states_and_moves(rows)
         least = rank_tolerance(rows.X.shape[1]) * np.linalg.norm(rows.X, axis=0)
-        # Columns of midpoints (of two samples) at the level of rounding errors are set to zero.
+        # States are midpoints of samples: a column at the level of rounding errors is set to zero.
         states = np.where(np.linalg.norm(states, axis=0) <= least, 0.0, states)
         place, pace = power_of_two(states), power_of_two(moves)
         states, moves = states / place, moves / pace

@@ -28,7 +28,7 @@ from ldr.solvers.problem import Point
 from ldr.solvers.solver import Stopping, minimise, run_through
 from ldr.solvers.trust_region import TrustRegion
 
-# Sample of the rows: number of rows per column, least number of rows, least ratio of n to it. At
+# Sample of the rows: rows per column, least number of rows, least ratio of n to the sample size. At
 # this ratio a run on the sample takes less than a tenth of the time of a run on all rows.
 _SAMPLE_ROWS, _LEAST_SAMPLE, _MANY = 20, 2000, 5
 # Threshold: two optima on a sample are equal if the distance of their subspaces is smaller.
@@ -236,7 +236,7 @@ class NaturalPoint(Point):
         right, ones = np.hstack([M, dM, dmu]).T, np.ones((len(self.Y), 1))
         in_M, WdRM = np.zeros_like(M), np.zeros_like(M)
         dRY = np.zeros((len(M), self.Y.shape[1] + 1))
-        # By blocks of rows, since E, W, R and b''(Theta) together do not fit into the cache.
+        # Rows are taken in blocks, because E, W, R and b''(Theta) together exceed the cache.
         for rows in steps(len(self.Y), 50 * M.size, max(16, 2**17 // len(M))):
             E, R, W = self._E[rows], self._R[rows], self._W[rows]
             Y1 = np.hstack([self.Y[rows], ones[rows]])

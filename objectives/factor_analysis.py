@@ -205,7 +205,7 @@ class DiagonalFactors(Factors):
     feature_names: tuple[str, ...] | None = field(default=None, kw_only=True)
 
     def __post_init__(self) -> None:
-        # For a nonsingular C the likelihood is bounded by that of C itself: r may equal the rank.
+        # If C is nonsingular, the likelihood of C bounds all others, so that r may equal the rank.
         check_rank(self.r, self._rank + (self._rank == self.d))
 
     @cached_property

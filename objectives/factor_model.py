@@ -66,7 +66,7 @@ class Observed:
         for k, group in enumerate(np.split(order, np.cumsum(members)[:-1])):
             ones, Z = self.ones[group], self.Z[group]
             there = np.flatnonzero(self.patterns[k])
-            if len(group) > 2 * (len(there) + 1):  # use QR only if it halves the rows
+            if len(group) > 2 * (len(there) + 1):  # QR pays only if it halves the number of rows
                 R = np.asarray(np.linalg.qr(np.hstack([ones, Z[:, there]]), mode="r"))
                 ones, Z = R[:, :1], np.zeros((len(R), Z.shape[1]))
                 Z[:, there] = R[:, 1:]

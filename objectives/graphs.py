@@ -51,8 +51,8 @@ KINDS = ("neighbours", "epsilon", "classes", "class-neighbours")
 
 # Number of samples whose neighbours are searched between two tests of the time limit.
 _QUERIES = 1000
-# Limits for a k-d tree: least number of rows, most columns, number of rows in a first test. A
-# distance in a tree takes _CALL + _CALL_PER_COLUMN d times as long as one by matrix products.
+# Limits for a k-d tree: least number of rows, largest number of columns, number of test queries. A
+# distance in a tree takes _CALL + _CALL_PER_COLUMN d times as long as by matrix products.
 _LEAST_ROWS, _MOST_COLUMNS, _ASKED = 1000, 100, 50
 _CALL, _CALL_PER_COLUMN = 2.0, 0.15
 # Number of terms in all distances from which a search takes a second on one thread.
@@ -61,7 +61,7 @@ _LONG = 2**33
 _LEAF = 64
 # Number of rows above which a warning states that a graph of neighbours takes long.
 _MANY_ROWS = 20_000
-# Number of entries in a batch of neighbours' Gram matrices, and in one that fits into the cache.
+# Number of entries in a batch of neighbours' Gram matrices, and in a batch within the cache.
 _BATCH, _CACHED = 2**20, 2**16
 # Threshold: distances with a smaller relative difference tie, so that a neighbour is ambiguous.
 _EQUAL = 1e-10
@@ -378,7 +378,7 @@ class GraphMethod(StatedMethod, products="optimum", weighted=True):
         if "class" in self.kind and Need.LABELS not in self.needs:
             vars(self)["needs"] = (*self.needs, Need.LABELS)
         self._set_traits(
-            # Only in class graphs a weight acts like repeated rows: else copies are neighbours.
+            # Only in class graphs a weight acts as repeated rows: in others copies are neighbours.
             repeats=self._of_classes,
             by_place=not self.kind,
             # Scaling a feature changes the distances between rows, and so a graph of neighbours.

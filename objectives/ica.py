@@ -103,7 +103,7 @@ def student(degrees: float) -> Contrast:
 
 # Iteration limit of the fixed-point iteration, and tolerance of 1 - cosine of a step's angle.
 _STEPS, _SETTLED = 30, 1e-6
-_DIRECTIONS, _ENTRIES = 30, 2**22  # limits of random directions, and of their total entries
+_DIRECTIONS, _ENTRIES = 30, 2**22  # largest number of random directions, and of their entries
 
 
 def deflated_directions(

@@ -27,7 +27,7 @@ from ldr.solvers.errors import ArgumentError, DataError, SingularError
 from ldr.solvers.linalg.eigen import rank_tolerance
 from ldr.solvers.manifolds import Array
 
-# Limit of the number of rows from which the median distance is computed.
+# Largest number of rows from which the median distance is computed.
 _DISTANCE_ROWS = 1000
 # Threshold: a response with more distinct integers does not consist of labels.
 _FEW_VALUES = 20
@@ -307,7 +307,7 @@ class Kernel(OfFeatures):
         shared = ("transposed", "relative_improvement", "weighted", "any_views")
         self._set_traits(
             **{trait: getattr(inner.traits, trait) for trait in shared},
-            # A prediction of the second view would be a point of the feature space.
+            # Predictions of the second view would be points of the feature space, not samples.
             predicts="" if inner.views > 1 else inner.traits.predicts,
         )
 

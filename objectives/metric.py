@@ -36,8 +36,8 @@ from ldr.solvers.solver import Stopping, minimise, run_through
 # NCA is saturated if all probabilities p_i are this close to 0 or 1: only M's scale changes f.
 _SATURATED = 1e-6
 
-# Annealing with a decreasing ridge, which bounds the scale of M: first and last ridge, factor of a
-# step. After a larger first ridge nearly all initial points lead to the same optimum.
+# Annealing with a decreasing ridge, which bounds the scale of M: first and last ridge, factor
+# between ridges. After a larger first ridge nearly all initial points lead to the same optimum.
 _FIRST_RIDGE, _LAST_RIDGE, _LESS = 0.1, 2e-5, 0.15
 _STAGE = Stopping(1e-6, 10)
 # Number of rows up to which NCA uses more initial points and more ridges. Runs with a small first
@@ -46,7 +46,7 @@ _FEW_ROWS = 250
 _SMALL_RIDGE = 2e-4
 _SLOWLY, _LONGER_STAGE = 0.25, Stopping(1e-6, 15)
 _PLAIN = Stopping(1e-6, 200)
-# Factor of M, and number of its doublings, for a test that all nearest neighbours are correct.
+# Test that all nearest neighbours are correct: initial factor of M, and number of its doublings.
 _LARGER, _DOUBLINGS = 16.0, 10
 
 
@@ -276,8 +276,8 @@ def _is_saturated(p: Array) -> bool:
 
 HINGES = ("squared", "linear")
 
-# Stopping rule of the full-rank problem, and number of rows on which this problem and random points
-# provide starts. On all of 2000 rows and 50 columns either takes a quarter of the time of all runs.
+# Full-rank problem: stopping rule, and number of rows on which it and random points give starts.
+# With all 2000 rows and 50 columns either of them takes a quarter of the time of all runs.
 _ROUGHLY, _SOME_ROWS = Stopping(1e-4, 50), 1000
 
 

@@ -81,7 +81,7 @@ class PLS(
         return PairMatrices(a.cross(b))
 
 
-# Threshold of X'Y relative to its initial value: below it, the response is explained entirely.
+# Threshold: the response is explained entirely if X'Y, relative to its initial value, is smaller.
 EXPLAINED = 1e-13
 
 

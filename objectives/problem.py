@@ -112,7 +112,7 @@ class Certificate(Pickled):
         return f"{self.kind}{within}: {self.message}"
 
 
-# The objective of a problem, untyped: its module imports this module.
+# Type of a problem's objective, left untyped to avoid a circular import.
 Stated: TypeAlias = "Objective"
 
 
@@ -239,7 +239,7 @@ class BoundObjective(Problem):
     def maps(self, M: Array) -> tuple[Array, ...]:
         """Return the linear map P (r x d) of each view."""
         blocks = self.blocks(M)
-        # If coordinates are whitened, the map depends on the block of M itself.
+        # In whitened coordinates the map is computed from the block of M, not from its lift.
         white = all(view.coordinates.is_whitened for view in self.views)
         parts = zip(self.views, blocks, blocks if white else self.lift(M), strict=True)
         return tuple(view.coordinates.map(block, lifted) for view, block, lifted in parts)

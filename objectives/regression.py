@@ -366,7 +366,7 @@ def regression(
     if lasso > 0:
         if fit.Z.shape[1] == samples.d:
             Z, T, view, left = fit.Z, fit.T, fit.view, fit.left
-        elif not (samples.stored or samples.is_sparse):  # rows are more accurate than X'X
+        elif not (samples.stored or samples.is_sparse):  # using X itself is more accurate than X'X
             return _of_rows(objective, data, outputs, r, lasso)
         else:  # the penalty is a sum over all columns, even dependent ones
             stats = view_moments((compact.rows, outputs))

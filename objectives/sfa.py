@@ -162,7 +162,7 @@ class OrthogonalSFA(NestedMethod, Shrinking, StatedMethod, SlowMethod, products=
         if self.shrinkage is None:
             return rows
         of_rows = rows.compact.rows
-        # Each pair consists of two rows, which the scatter counts separately.
+        # A pair adds the variances of both of its rows to the scatter, which gives the factor 2.
         return moved(rows, ledoit_wolf(of_rows), 2.0 * count_pairs(of_rows, 1))
 
     def matrices(self, data: DataSums) -> RatioMatrices:

@@ -19,7 +19,7 @@ from ldr.solvers.linalg.eigen import (
 )
 from ldr.solvers.manifolds import Array
 
-_ROWS = 1000  # limit of rows for kernel gradients, which take cubic time
+_ROWS = 1000  # largest number of rows for kernel gradients, which take cubic time
 _RESPONSES = 20  # largest number of principal components of the response
 
 
@@ -73,7 +73,7 @@ def gradient_outer_product(
         check()
         gradients = weighted(K @ (a[:, None] * X) - (K @ a)[:, None] * X, weights) / width**2
         outer += gradients.T @ gradients
-    # Bound of a gradient's entries: rounding errors of sums grow with the sum of absolute terms.
+    # Rounding errors of sums grow with absolute terms, which `largest` and `sums` bound.
     largest = float(np.abs(X).max()) * np.sqrt(k) / width**2
     sums = length(weighted(product(K, np.abs(A)), weights))
     off = SUMS_ROUNDING * 2.0 * largest * sums / np.sqrt(n)

@@ -24,7 +24,7 @@ from ldr.solvers.manifolds import Array
 if TYPE_CHECKING:
     from ldr.objectives.statistics import RowSpace
 
-# Squares and their products do not overflow for values between this and its inverse.
+# Limit: squares of values between 1 / limit and limit can be multiplied without overflow.
 IN_RANGE = 2.0**100
 
 

@@ -39,8 +39,8 @@ from ldr.solvers.manifolds import Array
 from ldr.solvers.manifolds.manifold import sym
 from ldr.solvers.problem import Preconditioner
 
-# Number of distances that fit into the cache; least share of the largest class's size in a group of
-# classes, which are padded to that size.
+# Number of distances that fit into the cache. Classes of a group are padded to the largest size;
+# each has at least the share _LIKE of this size.
 _NUMBERS, _LIKE = 2**15, 0.75
 
 
@@ -497,7 +497,7 @@ class Transport(Projected):
         across = H - M @ (M.T @ H)
         across = sym(across - (across @ M) @ M.T)
         bound = np.abs(across).sum(axis=1).max() + np.abs(multipliers).max()
-        # The second term gives the span of M the largest eigenvalues, and so the last eigenvectors.
+        # The second term raises eigenvalues in the span of M, so that their eigenvectors are last.
         values, V = np.linalg.eigh(across + 2.0 * bound * (M @ M.T))
         curvatures = np.abs(values[:, None] - multipliers)
         steepest = curvatures[: -len(multipliers)].max(initial=0.0)

@@ -25,7 +25,7 @@ _FACES = 20
 # Threshold: signs are outside the row space of Z if their relative residual is larger.
 _UNSEEN = 1e-8
 # Ratio of pivots of Z'Z or ZZ' below which an SVD of Z is used, which takes ten times as long. The
-# error of a step, less than 1e-4 of it, is corrected by the next step.
+# next step corrects the error of a step, which is below 1e-4 of the step.
 _INDEPENDENT = 1e-6
 
 

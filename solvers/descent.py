@@ -89,7 +89,7 @@ def search(
             t = 0.5 * (low.t + high.t)
         else:
             t = _secant(low, high)
-        if high is not None and not low.t < t < high.t:  # no further number is between the ends
+        if high is not None and not low.t < t < high.t:  # no float lies between the ends
             break
         trial = line.trial(t)
     return None

@@ -124,7 +124,7 @@ class RiemannianPoint:
 
     @cached_property
     def value(self) -> float:
-        squares = np.vdot(self.M, self.M)  # finite only if all entries of M are
+        squares = np.vdot(self.M, self.M)  # finite only if all entries of M are finite
         if not (math.isfinite(squares) or np.isfinite(self.M).all()):
             return math.inf
         check()

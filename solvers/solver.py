@@ -215,15 +215,15 @@ class Solver(Brief, ABC, Generic[S]):
 AnySolver: TypeAlias = Solver[Any]
 
 
-# Threshold: values with a larger relative difference do not differ by rounding only. A gradient is
-# zero below the second share of this difference.
+# Threshold: a larger relative difference of two values is more than rounding. A gradient is zero
+# below the share _NO_SLOPE of this difference.
 _DIFFERENT, _NO_SLOPE = 1e-10, 1e-8
 # Threshold: if no step decreases f, a smaller gradient, relative to the scale of f, is a rounding
 # error; a larger gradient indicates wrong derivatives.
 _ROUNDING_LEVEL = 1e-6
 # Threshold: a smaller relative change of f is a rounding error.
 VALUE_ROUNDING = 1e-14
-# A gradient is progress if it is below this share of the least gradient before.
+# Threshold: a gradient counts as progress if it is below this share of the least earlier gradient.
 _FLATTER = 0.9
 
 
@@ -457,7 +457,7 @@ def unless_flat(
     if run.iterations > 0 or not run.status.converged:
         return run
     if problem.penalty is not None or problem.manifold.dimension == 0:
-        # The test needs a smooth f and a manifold of positive dimension.
+        # The test for a constant function needs a smooth f and a manifold of positive dimension.
         return run
     counted, rng = RiemannianProblem(problem), np.random.default_rng(0)
     jump, slope = 0.0, run.gradient_norm

@@ -50,7 +50,7 @@ def stacked_trace_ratio(A: Array, B: Array, weights: Array) -> tuple[Array, Arra
         turned = vectors.transpose(0, 2, 1) @ (of_B @ found)
         slope = np.einsum("bii,i->b", turned[:, :r], weights)
         sums = values[:, :r] @ weights
-        # `at` + sums / slope would be less accurate, with rounding errors relative to |A|.
+        # The formula `at` + sums / slope is less accurate: its rounding errors are relative to |A|.
         ratio = np.einsum("bkj,bkj,j->b", found, of_A @ found, weights) / slope
         best = rho[active]
         better = ratio > best
@@ -59,7 +59,7 @@ def stacked_trace_ratio(A: Array, B: Array, weights: Array) -> tuple[Array, Arra
         further = _second_order(at, ratio, slope, values, turned, weights)
         shift[active] = np.where(better, further, best)
         moved = np.abs(ratio - at) > 4 * _EPS * np.maximum(np.abs(ratio), np.abs(at))
-        active = active[moved & (better | (at > best))]  # a Newton step leaves the others unchanged
+        active = active[moved & (better | (at > best))]  # Newton steps change no other problem
         if len(active) == 0:
             break
     return rho, M, f
@@ -166,12 +166,12 @@ class SelfConsistentField(Solver[FieldState]):
             if gain < -nothing and len(tangents) == 2:  # the shift was too far beyond the root
                 tangents = ()
                 continue
-            if span is M:  # eigenvectors of A - shift B, and not the best M in a subspace
+            if span is M:  # M holds eigenvectors of A - shift B, so that a tangent is known
                 slope = -float(np.vdot(M * ratio.weights, ratio.B @ M))
                 tangents = (*tangents[-1:], Tangent(shift, slope * (shift + new.value), slope))
             if gain < -nothing:  # only rounding can decrease the ratio
                 return FieldState(old, span=span, halt=Status.ROUNDING)
-            # Convergence is quadratic: a gradient of which half remains is a rounding error.
+            # Convergence is quadratic: a gradient that does not fall by half is a rounding error.
             if gain <= nothing and new.gradient_norm > 0.5 * old.gradient_norm:
                 return FieldState(new, span=span, tangents=tangents, halt=Status.ROUNDING)
             if gain <= _FLAT * size or new.gradient_norm > (problem.threshold or _FLAT * size):

@@ -22,12 +22,12 @@ from experiments.jmlr2015.recipes import CODE
 from experiments.machine.report import Finding
 from experiments.machine.store import Table
 
-ROUNDING = 1e-12  # a relative change of a value below this is none
-SAME_VALUE = 1e-6  # relative difference of the values of two starts
+ROUNDING = 1e-12  # threshold: a smaller relative change of a value is a rounding error
+SAME_VALUE = 1e-6  # threshold: the values of two starts are equal if they differ by less
 ABOUT_TEN_PERCENT = (0.05, 0.20)
-ABOUT_LINEAR = (0.7, 1.3)  # slope of log seconds against log d
+ABOUT_LINEAR = (0.7, 1.3)  # range of the slope of log seconds against log d
 CONVERGED_GAP = 1e-9
-LITTLE = 2.0  # a factor between manifolds up to this matters little
+LITTLE = 2.0  # threshold: a smaller ratio between manifolds is negligible
 SIGNIFICANT = 0.05
 
 

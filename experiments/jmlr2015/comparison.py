@@ -60,7 +60,7 @@ def compare(values: np.ndarray, bar: Bar, method: str, name: str) -> Comparison:
     """
     median = float(np.median(values))
     inside = bar.low <= median <= bar.high
-    if published.is_zero(bar.median):  # a bar of no width at the resolution of the axis
+    if published.is_zero(bar.median):  # the bar has no width at the axis's resolution
         inside = abs(median) <= published.RESOLUTION
     rng = np.random.default_rng([bar.x, len(values)])
     ours = np.median(rng.choice(values, (RESAMPLES, len(values))), axis=1)
@@ -181,7 +181,7 @@ def _true_eigenvectors(table: Table, further: Table) -> Section:
                     cells += ["-", ""]
                     continue
                 median, low, high = points[x]
-                # given to two digits, or to four decimal places
+                # The paper gives numbers to two digits, or to four decimal places.
                 slack = max(0.05 * theirs[x], 5e-5)
                 holds = low - slack <= theirs[x] <= high + slack
                 held[which] += holds

@@ -20,17 +20,17 @@ from ldr.solvers.registry import NATIVE
 from ldr.solvers.solver import minimise
 from ldr.solvers.trace_ratio import SelfConsistentField
 
-D, R, N = 100, 10, 100  # the paper does not say how many points it took
+D, R, N = 100, 10, 100  # the paper does not state the number of samples
 
-# The pairs of the paper; then this project's solvers of smooth problems, on the manifold they take.
+# Pairs of a solver and a manifold that the paper compares.
 PAIRS = (
     ("steepest-descent", "stiefel"),
     ("trust-region", "stiefel"),
     ("steepest-descent", "grassmann"),
     ("trust-region", "grassmann"),
 )
-# Those that solve the principal components problem as a smooth problem on a manifold, or as a trace
-# ratio; the others are for likelihoods and penalties.
+# Solvers of this project that minimise smooth functions on a manifold, or trace ratios. The others
+# are for likelihoods and penalties.
 SOLVERS = (
     "trust-region",
     "lbfgs",

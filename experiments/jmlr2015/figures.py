@@ -16,7 +16,7 @@ from ldr.files import write_figure
 
 Axes = Any
 
-# Colours that are distinct with the common kinds of colour blindness (Okabe and Ito).
+# Colours that are distinct for colour-blind readers (Okabe and Ito).
 COLOURS = {"pca": "#CC79A7", "lda": "#009E73", "cca": "#0072B2", "maf": "#D55E00"}
 MARKERS = {"pca": "o", "lda": "s", "cca": "D", "maf": "^"}
 PAIR_COLOURS = dict(zip(PAIRS, ("#D55E00", "#009E73", "#0072B2", "#000000"), strict=True))
@@ -25,12 +25,12 @@ SOLVER_COLOURS = dict(
 )
 CLASS_COLOURS = ("#D55E00", "#009E73", "#0072B2")
 
-# A published point stands this much to the right of ours, so that both bars can be seen.
+# Factor by which a published point is moved to the right, so that both error bars are visible.
 _ASIDE = 1.09
 
 _ITERATIONS = (1, 2, 5, 10, 20, 50, 100, 200)
 
-# Gaps below this are rounding.
+# Optimality gaps below this threshold are rounding errors.
 _FLOOR = 1e-16
 
 BASELINES = ("as-published", "true-eigenvectors")
@@ -154,7 +154,7 @@ def figure4(table: Table, recipe: str, folder: Path) -> None:
                 continue
             median = median_run(part)
             steps, gaps = mean_gaps(part)
-            # steepest descent hardly differs between the manifolds: one line lies on the other
+            # Curves of steepest descent on the two manifolds nearly coincide: one is dashed.
             drawn: dict[str, Any] = {"linestyle": "-", "color": colour}
             if manifold == "stiefel":
                 drawn |= {"linestyle": "--", "zorder": 3}
@@ -179,7 +179,7 @@ def figure4(table: Table, recipe: str, folder: Path) -> None:
         markersize=5,
         label="published: trust-region, grassmann",
     )
-    for left, right in axes:  # where no curve is
+    for left, right in axes:  # the lower left corner contains no curve
         left.legend(*right.get_legend_handles_labels(), fontsize=8, loc="lower left")
     sets = len(np.unique(of_recipe["dataset"])) if len(of_recipe) else 0
     figure.suptitle(
@@ -262,7 +262,7 @@ def _legend(ax: Axes, loc: str = "best") -> None:
 
 
 def _scatter(ax: Axes, Y: np.ndarray, y: Any) -> None:
-    order = np.random.default_rng(0).permutation(len(Y))  # no class lies on top
+    order = np.random.default_rng(0).permutation(len(Y))  # a random order puts no class on top
     ax.scatter(
         *Y[order].T,
         s=2,

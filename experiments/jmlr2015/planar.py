@@ -12,7 +12,7 @@ from experiments.jmlr2015.protocol import improvement, improvement_of_code
 from experiments.jmlr2015.recipes import RECIPES, DataSet, planar
 from experiments.machine.store import Row, Table
 
-# The improvements of the paper's two data sets, as its code divides.
+# Improvements that the paper reports for its two data sets, relative to its code's divisor.
 PUBLISHED_SMALL, PUBLISHED_STARK = 0.02, 0.39
 
 

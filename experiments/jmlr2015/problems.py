@@ -77,7 +77,7 @@ def prepare(case: Case) -> Prepared:
     began = time.perf_counter()
     problem = objective.bind(checked, case.r)
     seconds = time.perf_counter() - began
-    rows = data.X if case.method == "pca" else None  # these are centred
+    rows = data.X if case.method == "pca" else None  # data of pca are centred
     return Prepared(problem, checked.samples.n, seconds, rows)
 
 

@@ -21,11 +21,11 @@ from ldr.solvers.trust_region import TrustRegion
 from ldr.solving import certify_run
 
 STARTS = {"pca": "random", "lda": "random", "cca": "baseline", "maf": "baseline"}
-# Where Manopt, the paper's software, stops by default; there it is absolute.
+# Default tolerance of Manopt, the software of the paper, where it is an absolute tolerance.
 _USUAL_TOLERANCE = 1e-6
 
-# From cca's other start, |gradient| of a correlation. Correlations next to 1 make a valley whose
-# floor differs by 1e-9, in which the last digits take longer than all the rest.
+# Absolute tolerance of the gradient from the other start of cca. If correlations are near 1, values
+# in a valley differ by 1e-9, and the last digits take longer than all others.
 _FLAT = 1e-6
 
 _OTHER = {"random": "baseline", "baseline": "random"}
@@ -126,7 +126,7 @@ def measure(case: Case) -> Measurement:
     observers = (_is_flat,) if case.method == "cca" else ()
     other = minimise(problem, starts[_OTHER[start]], solver, observers=observers)
     own = solver_for("auto", problem)
-    if own == solver:  # cca: the very same run
+    if own == solver:  # for cca both runs are identical
         auto = Reached(solver.name, prepared.value(end.M), certificate, end.status, run.seconds)
     else:
         auto = reached(prepared, heuristic, own, baseline_seconds)

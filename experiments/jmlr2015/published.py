@@ -9,19 +9,19 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-# What the digitised axes resolve: a published zero reads 8e-6.
+# Resolution of the digitised figures: a value of zero is read as 8e-6.
 RESOLUTION = 2e-5
 
-DATASETS = 20  # at every published point
+DATASETS = 20  # number of data sets at every published point
 
-GAINING = ("lda", "cca", "maf")  # methods whose heuristic is not the optimum
-SWEEPS = {"d": "2A", "r": "2B"}  # what figure 2's panels go along
+GAINING = ("lda", "cca", "maf")  # methods whose baseline is not optimal
+SWEEPS = {"d": "2A", "r": "2B"}  # panel of the paper for each varied dimension
 
-# Figure 4, as far as its numbers are known: iterations until a gap of 1e-9 on Grassmann.
+# Iterations on the Grassmann manifold until a gap of 1e-9, as read from figure 4.
 TRUST_REGION_ITERATIONS = 14
 STEEPEST_DESCENT_ITERATIONS = (256, 264)
 
-# Median seconds at d = 1024, r = 3 (MATLAB, 2014).
+# Published median times in seconds at d = 1024 and r = 3 (MATLAB, 2014).
 SECONDS_AT_1024 = {"pca": 94.0, "lda": 11.8, "cca": 3.8, "maf": 225.0}
 
 

@@ -101,7 +101,7 @@ def maf(d: int, r: int, rng: np.random.Generator, recipe: str) -> DataSet:
     return DataSet(functions @ mixing[0].T + rng.standard_normal((n, d)) @ mixing[1].T)
 
 
-# What the methods are called in the registry.
+# Names of the paper's methods in the registry of ldr.
 OBJECTIVES = {
     "pca": "pca",
     "lda": "orthogonal-lda",
@@ -150,7 +150,7 @@ def _rotated(rows: Array, rng: np.random.Generator) -> Array:
     first = np.diag(reflectors).copy()
     beta = -np.copysign(np.linalg.norm(reflectors, axis=0), first)
     scales = (beta - first) / beta
-    scales[-1] = 0.0  # of one entry only its sign is left
+    scales[-1] = 0.0  # the last reflector has one entry, of which only the sign matters
     reflectors /= first - beta
     turned, _, failed = dormqr(
         "L", "N", reflectors, scales, (rows * np.sign(beta)).T, lwork=64 * len(rows), overwrite_c=1

@@ -13,7 +13,7 @@ from experiments.machine.store import Row
 COLUMNS = tuple(field.name for field in fields(Measurement))
 KEY = tuple(field.name for field in fields(Case))
 
-# At the fixed value of the other: the paper's.
+# Number of components in sweeps of d, and number of columns in sweeps of r.
 R_OF_D_SWEEP, D_OF_R_SWEEP = 3, 100
 
 
@@ -73,6 +73,6 @@ def sweep_cost(case: Case) -> float:
     if case.method == "maf":
         return 0.02 + 8 * size**3
     if case.method == "cca":
-        # the code's data have correlations next to 1, where the last digits take long
+        # Data of the paper's code have correlations near 1, with which convergence is slow.
         return 0.5 + 60 * size**2 + (0.0 if text or case.r == 1 else 0.5 * case.r)
     return 0.02 + 0.5 * size**2

@@ -17,7 +17,7 @@ from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn, Ti
 from experiments.machine.store import Row, Store
 
 _THREADS = ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS")
-_STEADY = 3600.0  # seconds over which the speed is averaged: jobs differ a thousandfold in length
+_STEADY = 3600.0  # seconds over which the speed is averaged, since job lengths differ by 1000
 
 
 def stop_at_ctrl_c() -> None:
@@ -58,7 +58,7 @@ def run_jobs(
     failures: list[str] = []
     if not todo:
         return failures
-    for name in _THREADS:  # of the processes started below; this one has its BLAS already
+    for name in _THREADS:  # for the new processes; this process has loaded its BLAS already
         os.environ[name] = "1"
     context = multiprocessing.get_context("spawn")
     pool = ProcessPoolExecutor(workers, mp_context=context, initializer=stop_at_ctrl_c)

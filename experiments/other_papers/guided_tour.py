@@ -35,7 +35,7 @@ ROWS, DIMENSIONS = 100_000, 10
 SLICES = (10, 50)
 PERMUTATIONS = 20
 LEVEL = 0.05
-NEAR = np.deg2rad(10)  # of a direction found to those the response depends on
+NEAR = np.deg2rad(10)  # largest angle between an estimated direction and the true subspace
 
 LINKS = {
     "x1+x2+x3": lambda x: x[:, 0] + x[:, 1] + x[:, 2],
@@ -45,14 +45,14 @@ LINKS = {
     "x1+5*sin(pi*x2)": lambda x: x[:, 0] + 5 * np.sin(np.pi * x[:, 1]),
 }
 E = np.eye(DIMENSIONS)
-ON = {  # what the response depends on
+ON = {  # directions on which the response depends
     "x1+x2+x3": E[:, :3].sum(axis=1, keepdims=True),
     "x1^2+x2^2+x3^2": E[:, :3],
     "x1+x2*x3": E[:, :3],
     "x1+log(1+exp(5*x2))": E[:, :2],
     "x1+5*sin(pi*x2)": E[:, :2],
 }
-EXPECTED = {  # how many directions show in the slices' means (SIR) and in their covariances (SAVE)
+EXPECTED = {  # numbers of directions in the slices' means (SIR) and covariances (SAVE)
     "x1+x2+x3": (1, 1),
     "x1^2+x2^2+x3^2": (0, 3),
     "x1+x2*x3": (1, 3),
@@ -106,7 +106,7 @@ PLANTED = (0.9, 0.6, 0.3)
 def correlated(case: str, rng: Generator) -> Iterator[Measured]:
     """Canonical correlations beside those of views whose rows are permuted."""
     Xa, Xb = views(case, rng)
-    if case == "few rows":  # that some correlations are 1 whatever the data is what is shown
+    if case == "few rows":  # with few rows correlations of 1 are expected: no warning
         warnings.simplefilter("ignore", ldr.errors.ObjectiveWarning)
     most = min(Xa.shape[1], Xb.shape[1])
     path = ldr.path("cca", (Xa, Xb), range(1, most + 1), certify=False)
@@ -126,11 +126,11 @@ def correlated(case: str, rng: Generator) -> Iterator[Measured]:
 
 def views(case: str, rng: Generator) -> tuple[Array, Array]:
     """Two views of the same rows."""
-    if case == "linnerud":  # 20 men: three exercises, three measurements of the body
+    if case == "linnerud":  # 20 men: three exercises, three body measurements
         from sklearn.datasets import load_linnerud
 
         return load_linnerud(return_X_y=True)
-    if case == "breast_cancer":  # ten measurements of cells: the mean, the worst
+    if case == "breast_cancer":  # means and worst values of ten measurements of cells
         from sklearn.datasets import load_breast_cancer
 
         X = load_breast_cancer().data

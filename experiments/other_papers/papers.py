@@ -208,7 +208,7 @@ def _portable_greymap(path: Path) -> Array:
 
 # ---- figures
 
-# Distinct with the common kinds of colour blindness: of Okabe and Ito, and of Paul Tol ("muted").
+# Colours that are distinct for colour-blind readers: Okabe and Ito's, and Paul Tol's "muted".
 COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000", "#777777")
 MARKERS = "osD^v<>*"
 CLASS_COLOURS = (

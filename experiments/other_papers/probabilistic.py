@@ -31,7 +31,7 @@ from experiments.other_papers.papers import (
 
 # ---- likelihoods
 
-FITTED = {"planted": 4, "wine": 3, "digits": 10}  # r
+FITTED = {"planted": 4, "wine": 3, "digits": 10}  # number r of components by data set
 
 
 def fitted(case: str, rng: Generator) -> Iterator[Measured]:
@@ -146,12 +146,12 @@ def distances(case: str, rng: Generator) -> Iterator[Measured]:
 def squared_distances(spectrum: Array, rng: Generator) -> Array:
     """Of independent pairs of N(0, diag(spectrum))."""
     squares = np.zeros(PAIRS)
-    for variance in spectrum:  # column by column: no pair is held whole
+    for variance in spectrum:  # columns are drawn one by one to save memory
         squares += 2 * variance * rng.standard_normal(PAIRS) ** 2
     return squares
 
 
-EGG = {1: (65.8, 4.8, 29.4), 2: (59.4, 7.4, 33.2), 3: (56.1, 9.2, 34.7)}  # per cent
+EGG = {1: (65.8, 4.8, 29.4), 2: (59.4, 7.4, 33.2), 3: (56.1, 9.2, 34.7)}  # shares in per cent
 SHELLS = ("yolk", "white", "shell")
 POINTS = 200_000
 

@@ -32,7 +32,7 @@ from experiments.other_papers.papers import (
 EPSILONS = (0.5, 0.7, 0.9)
 POINTS = 300
 METHODS = ("random", "pca", "mds-stress")
-# From pca, so that its stress is a bound; the last digits of the optimum are not needed here.
+# mds-stress starts from pca's M, whose stress is a bound; a low accuracy suffices here.
 OPTIONS: dict[str, dict[str, Any]] = {
     "pca": {},
     "mds-stress": {"solver": "lbfgs", "tolerance": 1e-5, "max_iterations": 30},
@@ -63,7 +63,7 @@ def beside(case: str, rng: Generator) -> Iterator[Measured]:
     """Distortions of the three methods at the same m, the bound's at eps = .9 and smaller ones."""
     X = points(case, rng)
     before = _squares(X)
-    warnings.simplefilter("ignore", ldr.errors.ConvergenceWarning)  # 30 steps are enough here
+    warnings.simplefilter("ignore", ldr.errors.ConvergenceWarning)  # 30 iterations suffice here
     bound = dimensions(len(X), 0.9)
     for m in (2, 10, 50, bound):
         projected = {"random": _randomly_projected(X, m, rng)}

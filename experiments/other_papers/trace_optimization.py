@@ -110,7 +110,7 @@ def clusters(case: str, rng: Generator) -> Iterator[Measured]:
 def square_and_annulus(case: str, rng: Generator) -> tuple[Array, Array]:
     """A square of side 1.5 around 0, and half an annulus of radii 3.5 to 4.5 around (1, 0)."""
     square = rng.uniform(-0.75, 0.75, (CLUSTER, 2))
-    radius = np.sqrt(rng.uniform(3.5**2, 4.5**2, CLUSTER))  # uniform in area
+    radius = np.sqrt(rng.uniform(3.5**2, 4.5**2, CLUSTER))  # uniform density over the area
     middle = {"left": np.pi, "right": 0.0}[case.split()[0]]
     angle = rng.uniform(middle - np.pi / 2, middle + np.pi / 2, CLUSTER)
     annulus = CENTRE + radius[:, None] * np.stack([np.cos(angle), np.sin(angle)], axis=1)
@@ -132,15 +132,15 @@ def linear_error(Y: Array, y: Array) -> float:
 
 # ---- nearest neighbours against the dimension
 
-TRAINING = {"digits": 20, "mnist": 20, "faces": 5}  # rows a class
+TRAINING = {"digits": 20, "mnist": 20, "faces": 5}  # training rows of each class
 TESTED = {"digits": 100, "mnist": 100, "faces": 5}
 TRIED = {
     "digits": (1, 2, 3, 5, 7, 9, 12, 16, 24, 32, 48),
     "mnist": (1, 2, 3, 5, 7, 9, 12, 16, 24, 32, 48),
     "faces": (2, 5, 10, 20, 30, 39, 50, 70, 100),
 }
-ALL = {"neighbours": 10**6}  # of its class: cut to the class's size less one
-NESTED: dict[str, tuple[str, dict[str, Any]]] = {  # of eigenproblems: leading columns are optimal
+ALL = {"neighbours": 10**6}  # limited to the size of a class minus one
+NESTED: dict[str, tuple[str, dict[str, Any]]] = {  # the leading columns are optimal for a smaller r
     "PCA": ("pca", {}),
     "LPP": ("lpp", {"graph": "classes"}),
     "OLPP": ("olpp", {"graph": "classes"}),
@@ -313,7 +313,7 @@ def _best_faces(table: Table) -> tuple[bool, str]:
     return _are_best(table, ("ONPP", "OLPP"))
 
 
-PARALLEL = 0.02  # of error
+PARALLEL = 0.02  # largest difference of error rates of parallel curves
 
 
 def _parallel(table: Table) -> tuple[bool, str]:

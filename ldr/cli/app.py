@@ -346,7 +346,7 @@ def _random_rows(objective: str, selection: Selection, seed: int | None) -> Iter
         yield Input(load(objective, selection.param), X, None, X)
 
 
-# typer uses its own copy of click or the installed one; this is the error class of that copy.
+# Class of usage errors: typer has its own copy of click, or uses the installed package.
 _UsageError: type[Exception] = typer.BadParameter.__mro__[1]
 
 app = typer.Typer(
@@ -432,7 +432,7 @@ def main() -> None:
         code = complain(f"{error.filename}: {reason}" if error.filename else reason)
     except MemoryError as error:
         code = complain(f"not enough memory: {error}" if str(error) else "not enough memory")
-    except (ValueError, ObjectiveError) as error:  # every class of ldr.errors derives from these
+    except (ValueError, ObjectiveError) as error:  # the base classes of all errors of ldr
         code = complain(str(error))
     except (typer.Abort, KeyboardInterrupt):
         code = Exit.INTERRUPTED

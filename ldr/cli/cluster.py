@@ -26,7 +26,7 @@ def connected(address: str) -> Iterator[None]:
     from distributed.comm.addressing import get_address_host_port
 
     try:
-        if not address.startswith("inproc:"):  # closing a client that failed would wait again
+        if not address.startswith("inproc:"):  # a failed client would wait for the scheduler again
             patience = parse_timedelta(dask.config.get("distributed.comm.timeouts.connect"))
             socket.create_connection(get_address_host_port(address), patience).close()
         # If no scheduler answers, a default client would remain in the process.
@@ -61,7 +61,7 @@ def read_in_chunks(path: Path, separator: str = "", header: bool = True) -> Tabl
         X = _rows(where, ending, separator or SEPARATORS.get(ending, ""), header)
     except (DataError, MemoryError):
         raise
-    except Exception as error:  # libraries that read files raise exceptions of any type
+    except Exception as error:  # libraries that read files may raise any exception
         raise DataError(f"{path.name} cannot be read as {ending}: {error}") from error
     return ClusterTable(path.name, X, here=partial(read, where, separator, header))
 

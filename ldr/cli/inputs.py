@@ -47,7 +47,7 @@ def opened(objective: str, data: Path, selection: Selection, cluster: str = "") 
 
     with one_line_each(), connected(cluster) if cluster else nullcontext():
         found = load(objective, selection.param)
-        for need in found.needs:  # the message names the option of a missing input
+        for need in found.needs:  # if an input is missing, the message names its option
             field, option = NEEDED.get(need, ("", ""))
             if field and not getattr(selection, field):
                 raise ArgumentError(f"objective {found.name!r} needs {need}: give {option}")
@@ -217,7 +217,7 @@ def split_file(objective: str) -> tuple[Path, str | None] | None:
 
 
 def _execute(path: Path) -> object:
-    # The module of a user's file random.py is named objective_file_random, unlike any other module.
+    # A user's file random.py becomes the module objective_file_random and hides no other module.
     name = f"objective_file_{path.stem}"
     spec = importlib.util.spec_from_file_location(name, path.resolve())
     assert spec is not None and spec.loader is not None

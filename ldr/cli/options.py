@@ -25,7 +25,7 @@ import typer
 from ldr.objectives.docstrings import described
 from ldr.types import Argument
 
-# Options defined here: the flags (if they differ from the name), the value's placeholder, the help.
+# Each option of the command line: flags if not the name, placeholder of the value, help text.
 _ENTRIES = described("""
 Parameters
 ----------
@@ -202,7 +202,7 @@ def literal(text: str) -> object:
         return text
 
 
-# For each required input of an objective, the field of a `Selection` and its command-line option.
+# By required input of an objective: field of `Selection`, and command-line option.
 NEEDED = {
     "labels": ("label", "--label COLUMN"),
     "response": ("label", "--response COLUMN"),
@@ -253,7 +253,7 @@ def with_options(verb: Callable[..., None], arguments: Sequence[str] = ()) -> Ca
         values = {each.name: given.pop(each.name) for each in own}
         if texts := [f"{name}={value!r}" for name, value in values.items() if value is not None]:
             given["param"] = [*(given["param"] or ()), *texts]
-        for each in further:  # Python's default applies if an option is absent
+        for each in further:  # an absent option keeps the default of the Python function
             if given[each.name] is None:
                 del given[each.name]
         for name, group in groups.items():
@@ -354,7 +354,7 @@ def is_printed() -> bool:
         sys.stdout.flush()
     except OSError as error:
         complain(f"standard output: {error.strerror}")
-        # Python flushes standard output again at exit; on the null device this cannot fail.
+        # Python flushes standard output again at exit, which cannot fail on the null device.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return False
     return True

@@ -43,7 +43,7 @@ from ldr.objectives.registry import REGISTRY
 from ldr.trial_layout import FEATURES
 from ldr.types import Dimension
 
-# Estimators not named after their objective: "SDR" is the name of a family of methods.
+# Names of estimators that differ from the objective's name: "SDR" is a family of methods.
 NAMES = {"sdr": "KernelSDR"}
 
 # Methods whose estimators have further attributes, named as in scikit-learn.
@@ -136,7 +136,7 @@ def _bases(method: type[Objective]) -> tuple[type, ...]:
         return (MODELS[method.name], Named)
     if issubclass(method, DiscriminantMethod):
         return (Discriminates, Named)
-    # scikit-learn's classifiers take -1 for a class; semi-supervised methods take it for no label.
+    # In scikit-learn's classifiers -1 is a class; semi-supervised methods use -1 for no label.
     if method.traits.predicts == "classes" and not hasattr(method, "unlabelled"):
         return (Classifies, Named)
     return (Regresses, Named) if method.traits.predicts == "response" else (Named, Projection)

@@ -203,7 +203,7 @@ class Projection(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
         """
         objective = self._objective()
         samples, y = self._given(objective, X, y, background, reset=True)
-        for name in ("n_samples_seen_", "_totals", "_classes"):  # `fit` drops earlier blocks
+        for name in ("n_samples_seen_", "_totals", "_classes"):  # `fit` discards earlier samples
             self.__dict__.pop(name, None)
         return self._solve(objective, samples, y, sample_weight=sample_weight, groups=groups)
 
@@ -401,7 +401,7 @@ class Projection(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
         self, objective: Objective, X: Rows, *, reset: bool, minimum_rows: int = 1
     ) -> Samples:
         """X validated by scikit-learn's rules, with the names of its columns."""
-        if type(X) is not np.ndarray and is_dask(X):  # scikit-learn would load all of a Dask X
+        if type(X) is not np.ndarray and is_dask(X):  # scikit-learn would load a whole Dask array
             samples = as_samples(X, "X", minimum_rows, allow_nan=objective.traits.missing)
             if reset:
                 self.n_features_in_ = samples.d
@@ -430,7 +430,7 @@ class Projection(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
         )
         samples = as_samples(array, "X", minimum_rows, allow_nan=objective.traits.missing)
         if ids is not None:
-            later = getattr(self, "n_samples_seen_", 0)  # trial ids differ between blocks
+            later = getattr(self, "n_samples_seen_", 0)  # trials of two blocks need different ids
             samples = replace(samples, marks=Marks(trials=ids + later))
         names = getattr(self, "feature_names_in_", names)
         return samples if names is None else replace(samples, feature_names=tuple(names))
@@ -474,7 +474,7 @@ class Projection(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
                 result = solve(objective, data, r, **options)
             self.result_ = result if rotation is None else result.rotate(rotation)
             self.n_iter_ = result.run.iterations
-        except (ArgumentError, DataError, SingularError) as error:  # adds X's shape to the error
+        except (ArgumentError, DataError, SingularError) as error:  # add X's shape to the message
             shape = f"n_samples = {as_tuple(samples)[0].n}, n_features = {self.n_features_in_}"
             raise type(error)(f"{error} ({shape})") from error
         first = as_tuple(samples)[0]

@@ -134,7 +134,7 @@ class Classifies(ClassifierMixin, Projection):
 
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()
-        tags.classifier_tags.poor_score = self.n_components == 1  # one component scores poorly
+        tags.classifier_tags.poor_score = self.n_components == 1  # one component classifies poorly
         return tags
 
 
@@ -178,7 +178,7 @@ class Discriminates(Classifies):
             raise ArgumentError("priors= needs all samples at once: use fit")
         if self.priors is not None:
             beside = {**beside, "sample_weight": self._weights(codes, beside)}
-        if beside.get("sample_weight") is None:  # zero weights may leave out a class
+        if beside.get("sample_weight") is None:  # weights of zero may remove a class
             y = CodedLabels(codes, classes)
         store = flag("store_covariance", self.store_covariance)
         super()._solve(objective, samples, y, **beside)
@@ -285,7 +285,7 @@ class Regresses(RegressorMixin, Projection):
         tags.target_tags.multi_output = True
         tags.regressor_tags.poor_score = (
             self._known_objective().traits.transposed
-        )  # regressions on components chosen without y may predict poorly
+        )  # a regression on components found without y may predict poorly
         return tags
 
 
@@ -485,7 +485,7 @@ class Principal(Gaussian):
         n, d = seen.n, self.n_features_in_
         left = min(n, d) - self.n_components_
         total = seen.total * n / max(n - 1, 1) - self.explained_variance_.sum()
-        # A remaining variance at the level of rounding errors is set to zero.
+        # A noise variance at the level of rounding errors is set to zero.
         rounding = 10 * d * np.finfo(float).eps * seen.total
         return float(total / left) if left > 0 and total > rounding else 0.0
 

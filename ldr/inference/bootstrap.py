@@ -263,7 +263,7 @@ def bootstrap(
     def again(data: XandY) -> Result:
         X, y = data
         with warnings.catch_warnings():
-            # Draws whose solver does not converge are counted in `converged`.
+            # A count of the runs that converge replaces a warning for each run that does not.
             warnings.simplefilter("ignore", errors.ConvergenceWarning)
             return solve(objective, X, r, y=y, tolerance=tolerance, certify=False, **own)
 
@@ -275,7 +275,7 @@ def bootstrap(
         for k, P in enumerate(as_tuple(result.P))
     ]
     scores = None
-    if not objective.traits.transposed:  # otherwise maps are aligned, not scores
+    if not objective.traits.transposed:  # transposed methods align maps, not scores
         views = zip(sampled.data.views, as_tuple(result.mean), strict=True)
         scores = np.hstack([view.dense() - mean for view, mean in views])
     return Bootstrap(

@@ -24,7 +24,7 @@ from ldr.types import Argument, Figure, Panels, PerRow, Rows, Splitter
 RULES = ("permutation", "ladle", "bic", "folds", "parallel")
 # Criteria for the number of components that apply to the named methods only.
 _ONLY = {"bic": ("ppca", "fa"), "parallel": ("pca",)}
-# Default limit of the number of components, because every number is fitted once in each fold.
+# Default of the largest number of components: each number is fitted once in each fold.
 _FEW = 10
 
 

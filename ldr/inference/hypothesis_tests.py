@@ -31,7 +31,7 @@ from ldr.solving import solve
 from ldr.tables import beside, text
 from ldr.types import Argument, Figure, Panels, PerRow, Rows
 
-# Optimal values with a smaller relative difference are equal: they are accurate to about 1e-12.
+# Relative difference below which optimal values, which are accurate to 1e-12, count as equal.
 _SAME = 1e-10
 # With fewer than 20 distinct permutations no p-value can reach 0.05.
 _FEWEST = 20
@@ -58,7 +58,7 @@ class Null:
 
     kind: str  # what is permuted, a key of `NULLS`
     moved: str  # the permuted part of the data, a key of `_MOVED`
-    views: tuple[Array, ...]  # shape (n, d) each; the background may be the last
+    views: tuple[Array, ...]  # arrays of shape (n, d); the last may be background data
     y: np.ndarray | None
     sampled: Sampled
 
@@ -412,7 +412,7 @@ def permutation_test(
     hypothesis.check()
     same_starts = int(rng.integers(2**31))
     options: dict[str, Argument] = {"certify": False, "random_state": same_starts}
-    own, same = hypothesis.own(), deepcopy(rng)  # same permutations in the stepwise test
+    own, same = hypothesis.own(), deepcopy(rng)  # the stepwise test repeats the permutations
     with within(as_seconds(time_limit)):
         given, labels = own.problem(0)
         value = solve(objective, given, r, y=labels, groups=own.trials, **options).value
@@ -675,7 +675,7 @@ def _of_correlations(d: Array, n: int, p: int, q: int) -> list[Statistic]:
     # Multivariate tests that combine the canonical correlations of all directions.
     s, ratios = len(d), d**2 / (1.0 - d**2)
     V, U, largest = float(np.sum(d**2)), float(np.sum(ratios)), float(ratios[0])
-    b = n - 1 - p - q  # error degrees of freedom, n - 1 - q, minus the p columns
+    b = n - 1 - p - q  # error degrees of freedom (n - 1 - q) minus p columns
     df1, df2 = s * max(p, q), s * (b + s)
     of_all = [_F("Pillai", 0, V, V / (s - V) * df2 / df1, df1, df2)]
     if b > 3:  # McKeon's F approximation requires b > 3

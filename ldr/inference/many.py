@@ -32,7 +32,7 @@ from ldr.types import Argument, Figure, PerRow, PerView, Rows, XandY
 
 Orders = npt.NDArray[np.intp]
 Problem: TypeAlias = tuple[tuple[Rows, ...], PerRow]
-# Number of entries of problems solved together: 2 MiB of temporary arrays, to fit into the cache.
+# Number of entries of the problems in a batch (2 MiB), so that temporary arrays fit the cache.
 _CHUNK_NUMBERS = 2**18
 
 
@@ -40,7 +40,7 @@ _CHUNK_NUMBERS = 2**18
 class Chunk:
     """Problems of equal shape, or a single problem whose data are no arrays in memory."""
 
-    views: tuple[Rows, ...]  # each (n, d) or (count, n, d); the last may be a background
+    views: tuple[Rows, ...]  # arrays (n, d) or (count, n, d); the last may be background data
     y: PerRow  # shape (n, ...), or (count, n) if every problem has its own y
     count: int
     own_y: bool = False
@@ -213,7 +213,7 @@ def optima(
     """
     whole("r", r, 1)
     threads = check_workers(workers)
-    context = copy_context()  # threads inherit the time limit and Ctrl-C by the context
+    context = copy_context()  # the context passes the time limit and Ctrl-C to threads
 
     def of_chunk(chunk: Chunk) -> list[Solutions]:
         return [context.copy().run(_of_chunk, objective, chunk, r, with_maps, options)]

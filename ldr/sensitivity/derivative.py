@@ -29,16 +29,16 @@ from ldr.solvers.manifolds import Array
 from ldr.solvers.problem import RiemannianProblem
 from ldr.types import PerView
 
-# First step of finite differences, relative to the length of the line or of M, and the factor
+# Finite differences: first step, relative to the length scale of the line or to |M|, and factor
 # between successive steps.
 _STEP, _SHORTER = 2e-3, 4.0
 _STEPS = 8
-# Relative accuracy of extrapolated differences at which ordinary differences are also valid.
+# Largest relative difference of extrapolations at which the function counts as smooth.
 _ALIKE = 1e-5
-# Extrapolations are accurate if their relative difference is below _GOOD. Once it was below
-# _ROUNDED, larger differences for shorter steps are rounding errors.
+# An extrapolation is accurate if its relative change is below _GOOD. After a change below _ROUNDED,
+# larger changes at shorter steps are rounding errors.
 _GOOD, _ROUNDED = 1e-9, 1e-7
-# Thresholds, as shares of the gradient and of the value, below which a change is zero.
+# Shares of the gradient and of the value below which their changes along a line are zero.
 _NOTHING = 1e-7, 1e-2
 
 
@@ -63,7 +63,7 @@ def rate(optimum: Optimum, line: Callable[[float], BoundObjective], length: floa
             q = _SHORTER ** (2 * j)
             row.append(row[-1].combined(q / (q - 1), -1 / (q - 1), upper))
             found = max(row[j].apart(other, least) for other in (row[j - 1], upper))
-            if j == 1 and found <= _ALIKE:  # a further extrapolation about squares the error
+            if j == 1 and found <= _ALIKE:  # extrapolation about squares the relative error
                 found *= found
             if found < error:
                 best, error = row[j], found
@@ -140,7 +140,7 @@ class Derivative:
 
     @property
     def value(self) -> float:
-        return self._rate.observed.value  # at an optimum a change of M does not change f
+        return self._rate.observed.value  # at an optimum f is stationary in M
 
     @property
     def mean(self) -> PerView:

@@ -76,7 +76,7 @@ def statement_of(objective: Objective, given: Given, r: int) -> Stated | None:
 
 # Threshold: smaller singular values of the Jacobian, with rows of unit length, are zero.
 _SINGULAR = 1e-11
-# Exponent: eps to this power bounds the relative residual of the equations.
+# Exponent p: equations are solved if their relative residual is at most eps^p.
 _EXACT = 0.4
 
 

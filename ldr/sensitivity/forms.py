@@ -41,12 +41,11 @@ if TYPE_CHECKING:
 
 # An array of jax or NumPy, or one such array for each view.
 Traced = Any
-# A `Form` (a quadratic form in the rows) where an array is expected.
+# Type of a quadratic form in the rows (class `Form`), which replaces an array.
 Square = Any
 # Function (Y, X) -> KY for a matrix K (n x n) between rows, which may depend on the rows X.
 Mixing = Callable[[Traced, Traced], Traced]
-# Share of nonzero entries above which a sparse matrix becomes dense for jax, which takes 20 ns for
-# each stored entry.
+# Share of nonzero entries above which jax gets a dense matrix: a stored entry takes jax 20 ns.
 _FULL = 1 / 32
 
 

@@ -19,7 +19,7 @@ from ldr.solvers.trust_region import TrustRegion, TrustState
 from ldr.subspaces import distance
 from ldr.types import Figure, Panels
 
-# Newton's method after the omission of a sample: iteration limit, and reduction of the gradient.
+# Newton's method after omission of a sample: iteration limit, relative tolerance of the gradient.
 _STEPS, _NEAR = 3, 1e-3
 
 

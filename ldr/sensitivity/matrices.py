@@ -48,7 +48,7 @@ from ldr.sensitivity.rule import TracedRows, alike
 from ldr.solvers.linalg.eigen import symmetric_eigen
 from ldr.solvers.manifolds import Array
 
-# Threshold: a smaller sum of two square roots, relative to the largest square root, is zero.
+# Threshold: a sum of two eigenvalues' square roots is zero if smaller, relative to the largest.
 _NO_ROOT = 1e-12
 
 
@@ -92,7 +92,7 @@ class Statement:
         over: Sequence[Any] = ()
         if isinstance(found, Divided):
             over = found.divisors
-            # A parameter that is zero needs no code in the compiled program.
+            # A ridge of zero needs no code in the compiled program.
             options["ridge"] = (
                 None if type(found.ridge) is float and not found.ridge else found.ridge
             )

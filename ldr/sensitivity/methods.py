@@ -365,7 +365,7 @@ def robust_pca(optimum: Optimum, objective: Objective, data: Data) -> TracedRows
     Z, (view,), loss = problem.X, problem.views, problem.loss
     lengths = np.linalg.norm(Z, axis=1)
     least = objective.epsilon * median(lengths)
-    if not lengths.min() > 1e-12 * lengths.mean():  # a row at the centre has no derivative
+    if not lengths.min() > 1e-12 * lengths.mean():  # the length of a zero row has no derivative
         return None
     if isinstance(loss, Huber) and not loss.threshold > least:
         return None

@@ -24,7 +24,7 @@ from ldr.solvers.manifolds import Array
 from ldr.trial_layout import of_array
 from ldr.types import PerRow, Rows
 
-# Name of the sample weights among a derivative's parameters.
+# Name of the sample weights as a parameter of a derivative.
 WEIGHTS = "weights"
 
 

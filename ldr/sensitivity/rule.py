@@ -58,10 +58,9 @@ class Known(ABC):
         """Return the derivative of <U, gradient> with respect to X, at fixed M."""
 
 
-# Without optimisation a compilation takes two thirds of the time, and loops over pairs twice.
+# Without optimisation, compiling takes 2/3 of the time, but loops over pairs take twice as long.
 _FAST = {"xla_backend_optimization_level": 0}
-# Number of cached programs: each takes megabytes and up to a hundred of a process's 65,530 memory
-# maps.
+# Number of cached programs, which take megabytes and up to 100 of 65,530 memory maps each.
 _KEPT = 24
 
 

@@ -33,7 +33,7 @@ Traced: TypeAlias = Any
 KEPT_SHAPES = 8
 # Number of shapes of data after which jax's caches are cleared; they hold 150 KiB for each shape.
 MANY_SHAPES = 100
-# Threshold: compiling the Hessian of more operations takes seconds (6 ms for each operation).
+# Number of operations above which a Hessian takes seconds to compile (6 ms an operation).
 LONG = 300
 # Seconds of a compilation after which a message recommends a way to avoid it.
 PATIENCE = 5.0

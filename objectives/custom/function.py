@@ -110,7 +110,7 @@ def _entries(name: str, returned: Traced, shapes: list[tuple[int, ...]]) -> Arra
     return np.concatenate([np.asarray(block, np.float64).ravel() for block in returned])
 
 
-# Largest number of rows that are padded by rows of weight 0: fewer numbers, fewer compilations.
+# Largest number of rows that is padded by rows of weight 0, so that fewer sizes are compiled.
 MOST_PADDED = 1024
 
 
@@ -299,7 +299,7 @@ class CustomObjective(Objective):
             "needs": (*[Need.SECOND_VIEW] * (k > 1), *[Need.RESPONSE] * takes_y),
             "name": name,
             "formula": text.partition("\n")[0] or f"{self.sense} {name}({arguments})",
-            # Unlike functools.wraps, this also names functools.partial objects.
+            # functools.wraps would leave functools.partial objects without a name.
             "__name__": name,
             "__qualname__": getattr(function, "__qualname__", name),
             "__module__": getattr(function, "__module__", __name__),
@@ -429,7 +429,7 @@ class CustomObjective(Objective):
 
     def _on_some_rows(self, data: Data, term: FunctionTerm, r: int) -> Trial:
         """Return the problem of the first rows, minus the mean of all rows."""
-        n = data.samples.n  # rows of weight 0 pad n to a power of two: fewer compilations
+        n = data.samples.n  # rows of weight 0 pad n to a power of two, which saves compilations
         where = slice(0, TESTED_ROWS if n >= TESTED_ROWS else 1 << (n.bit_length() - 1))
         rows = tuple(view.piece(where) for view in data.views)
         return self._on(rows, tuple(y[where] for y in self._response(data)), term, r, data.views)

@@ -18,10 +18,10 @@ from ldr.solvers.linalg.eigen import length
 from ldr.solvers.manifolds import Array, Euclidean, Grassmann, Manifold, Product, Stiefel
 from ldr.solvers.problem import Point, Problem
 
-# Threshold of |f(MQ) - f(M)| / variation of f; if it is larger, f is not rotation invariant.
+# Threshold: f is not rotation invariant if |f(MQ) - f(M)| / variation of f is larger.
 INVARIANCE_TOLERANCE = 1e-6
 
-# Threshold of |f(M, X) - f(M, X1) - f(M, X2)| / |f|; if it is larger, f is not a sum over rows.
+# Threshold: f is no sum over rows if |f(M, X) - f(M, X1) - f(M, X2)| / |f| is larger.
 _ADDITIVITY_TOLERANCE = 1e-8
 _GRADIENT_TOLERANCE = 1e-4
 # Tolerance of Hessian products by differences, which may cross kinks of a piecewise smooth f.

@@ -31,7 +31,7 @@ Array = npt.NDArray[np.float64]
 def _enable_x64() -> Callable[[bool], AbstractContextManager[object]]:
     import jax
 
-    # Versions of jax before 0.8 have another name.
+    # Versions of jax before 0.8 have `enable_x64` in jax.experimental.
     return jax.enable_x64 if hasattr(jax, "enable_x64") else jax.experimental.enable_x64
 
 
@@ -78,7 +78,7 @@ class Accelerator:
         with float64():
             placed = jax.device_put(arrays, self.device)
             found = _kernels()[name](*placed, **options)
-            # jax's arrays are read-only; copies are writable.
+            # jax's arrays are read-only, so that writable copies are returned.
             return jax.tree.map(partial(np.array, order="F"), found)
 
 

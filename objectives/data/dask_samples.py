@@ -45,8 +45,7 @@ from ldr.solvers.deadline import check, one_thread
 from ldr.solvers.errors import ClusterError, DataError
 
 _LOOK = 0.5  # seconds between tests of the time limit
-# Rows that are read again fill at most this share of the workers' memory: from 60 % on, Dask writes
-# to disk.
+# Largest share of the workers' memory for cached rows: above 60 %, Dask writes to disk.
 _SHARE = 0.2
 
 

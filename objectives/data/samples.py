@@ -27,8 +27,8 @@ Merge: TypeAlias = Callable[[Term, Term], Term]
 BLOCK_NUMBERS = 2**20
 # Number of entries in a chunk of data (32 MiB); threads and file readers process whole chunks.
 PIECE_NUMBERS = 2**22
-# Largest number of columns d for which a dense d x d array is small (128 MiB): each thread has its
-# own, and sparse data have a dense covariance.
+# Largest number d of columns for which a d x d array counts as small (128 MiB): every thread has
+# one, and the covariance of sparse data is dense.
 WIDE = 4096
 
 
@@ -156,7 +156,7 @@ class Samples:
         """Return a slice of rows: a C-contiguous float64 array (a view if possible) or csr."""
         if self.is_sparse:
             return self.array[where].astype(np.float64, copy=False)
-        # Slicing a memmap is slow; asarray removes this subclass without reading data.
+        # Slicing a memmap is slow; asarray gives a plain array without reading data.
         return np.ascontiguousarray(np.asarray(self.array)[where], dtype=np.float64)
 
     def less(self, shift: Array | None) -> Array:

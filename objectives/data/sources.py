@@ -189,7 +189,7 @@ class MappedFile(Source):
             return None
         if X.filename is None or X.ndim != 2 or X.dtype.kind not in "biuf" or min(X.strides) < 0:
             return None
-        begins = X.offset - X.offset % mmap.ALLOCATIONGRANULARITY  # maps begin at page boundaries
+        begins = X.offset - X.offset % mmap.ALLOCATIONGRANULARITY  # mmap begins at page boundaries
         place = begins + X.ctypes.data - np.frombuffer(base, np.uint8).ctypes.data
         file = Path(X.filename)
 
@@ -360,7 +360,7 @@ class Stream(Source):
 
 
 SEPARATORS = {".csv": ",", ".tsv": "\t"}
-# Bytes of text in a block; pyarrow reads about 32 blocks in advance.
+# Size in bytes of a block of text; pyarrow reads about 32 blocks in advance.
 _BLOCK_BYTES = 2**20
 # Bytes of a Parquet column that are fetched at a time.
 _BUFFER = 2**16
@@ -486,7 +486,7 @@ class TextFile(Table):
         self._cells: tuple[str, ...] = ()
         pyarrow = arrow("", "text")
         try:
-            with self._reader(threads=False) as reader:  # multithreaded errors name no row
+            with self._reader(threads=False) as reader:  # threads would name no faulty row
                 self._schema = reader.schema
             names = self._schema.names  # raises an error if names are not UTF-8
         except (pyarrow.ArrowException, OSError, ValueError) as error:
@@ -539,7 +539,7 @@ class TextFile(Table):
             with self._reader(kinds) as reader:
                 yield from reader
         except (pyarrow.ArrowException, ValueError):
-            with self._reader(kinds, threads=False) as reader:  # multithreaded errors name no row
+            with self._reader(kinds, threads=False) as reader:  # threads would name no faulty row
                 deque(reader, maxlen=0)
             raise
 

@@ -87,7 +87,7 @@ class MadeSamples(Samples):
         return self.making(self.array.piece(where))
 
     def reduce(self, term: Callable[..., Term], merge: Merge[Term], *beside: Beside) -> Term:
-        if self.array.is_sparse:  # the single chunk of sparse rows would become dense
+        if self.array.is_sparse:  # sparse rows form one chunk, which would become dense
             return super().reduce(term, merge, *beside)
         return of_made(self.array, self.making, term, merge, *beside)
 

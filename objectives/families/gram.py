@@ -65,7 +65,7 @@ class Gram(Projected):
         """Return True if the median distance of the rows determines the width."""
         return getattr(self.objective, width, None) is None
 
-    if TYPE_CHECKING:  # subclasses for which f is bilinear in K and K_z define these
+    if TYPE_CHECKING:  # defined by subclasses whose f is bilinear in K and K_z
 
         @property
         def of_rows(self) -> Gram:
@@ -140,7 +140,7 @@ def kernel_width(X: Array, weights: Array | None, r: int, d: int) -> float:
 _FEW_ROWS = 500
 _MOST_PIVOTS = 300
 _NEGLIGIBLE, _NEGLIGIBLE_Z = 1e-10, 1e-8
-# If pivots do not suffice, K is exact up to this many rows; above, landmarks are random.
+# If pivots do not suffice, K is exact up to this many rows; with more, landmarks are random.
 _EXACT_ROWS = 2000
 _DEFAULT = 200
 
@@ -356,7 +356,7 @@ class LandmarkPoint(ProjectedPoint):
         if problem.b:
             dCQ = _centred(product(dC, Q))
             dEQ += problem.b * cross_product(self._C, dCQ)
-        # Both sides of the equation of Q depend on C: its derivative contains dC'(Z - b PCQ).
+        # Q solves an equation with C on both sides: differentiating adds the term dC'(Z - b PCQ).
         dQ = self._solve(cross_product(dC, self._residual) - dEQ)
         lefts, rights = self._residual, dQ
         if problem.b:

@@ -80,7 +80,7 @@ class MultiBound:
         scale = np.exp2(np.round(0.5 * np.log2(sizes)))  # scaling by powers of two is exact
         with decomposing(len(S)):
             values = np.linalg.eigvalsh(S / scale / scale[:, None])
-        # Eigenvalues, and summed entries, have errors of n eps times the largest eigenvalue.
+        # Eigenvalues and sums of entries have errors of n eps times the largest eigenvalue.
         rounding = 2 * len(S) * _EPS * float(np.abs(values).max())
         missing = max(0.0, rounding - float(values[0]))
         added = np.split(missing * scale**2, np.cumsum(list(map(len, found)))[:-1])

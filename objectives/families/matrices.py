@@ -33,9 +33,9 @@ Grouped = TypeVar("Grouped")
 Kernel: TypeAlias = Array | Between
 # Derivative of a matrix between rows with respect to the rows, or None if the matrix is constant.
 MovingKernel: TypeAlias = "HeatedEdges | NeighbourWeights | None"
-# Thresholds of the least eigenvalue of a denominator matrix, scaled to a unit diagonal: _LEAST for
-# divisions by it, _LEAST_RANK for its positive definiteness. Problems of a stack with smaller
-# eigenvalues are solved one by one.
+# Thresholds: a denominator matrix, scaled to a unit diagonal, is inverted if its least eigenvalue
+# exceeds _LEAST, and is positive definite if it exceeds _LEAST_RANK. Other problems of a stack are
+# solved one by one.
 _LEAST = 1e-4
 _LEAST_RANK = 1e-9
 

@@ -73,7 +73,7 @@ class PairwisePoint(ProjectedPoint):
         super().__init__(problem.X, M)
         self._problem, self._blocks = problem, blocks
 
-    if TYPE_CHECKING:  # unless `told` is overridden
+    if TYPE_CHECKING:  # subclasses define `pairs` unless they override `told`
 
         def pairs(self, rows: slice, D: Array) -> Told:
             """Return phi, W and the map dD -> dW for some rows of D, which it may overwrite."""

@@ -14,7 +14,7 @@ from ldr.objectives.statistics.products import Between
 from ldr.objectives.statistics.time import check_lag
 from ldr.solvers.manifolds import Array
 
-# Share of the total below which the scatter within classes, as a difference, would lose digits.
+# Threshold: a within-class scatter below this share of the total is not found by subtraction.
 _CANCELLED = 1e-3
 
 
@@ -56,7 +56,7 @@ class StackedData(DataSums):
         """Return the scatters between and within the groups that `of` forms from each y."""
         assert self.y is not None
         codes = np.stack([of(y) for y in self.y])
-        if np.ptp(codes.max(axis=1)) > 0:  # ties in y reduced some problem's groups
+        if np.ptp(codes.max(axis=1)) > 0:  # ties in y gave some problems fewer groups
             raise UnknownError
         return self.rows.scatters_of_classes(codes)
 

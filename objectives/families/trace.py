@@ -26,7 +26,7 @@ from ldr.solvers.linalg.krylov import Ritz, block_krylov
 from ldr.solvers.manifolds import Array, Grassmann, polar_factor
 from ldr.solvers.problem import Point
 
-# Share of the total below which a residual sum of squares, as a difference, would lose digits.
+# Threshold: a residual sum of squares below this share of the total is not found by subtraction.
 _CANCELLED = 1e-4
 # M counts as orthonormal if the entries of |M'M - I| are at most this large.
 _ORTHONORMAL = 1e-12

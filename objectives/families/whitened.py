@@ -339,7 +339,7 @@ def _of_rows(
     """
     (T, back), (varied, name) = root, given.varied(sums)
     d, tolerance, scale = len(T), rank_tolerance(len(T)), given.sizes(first)[:, None]
-    sized = scale * T  # the terms of the new columns, which may cancel
+    sized = scale * T  # sizes of terms that may cancel in the new columns
     W, inverse, _ = inverse_root(varied)
     _, shares, Vt = np.linalg.svd(sized @ W, full_matrices=False)
     lost = shares * tolerance >= 1.0
@@ -371,7 +371,7 @@ def _of_rows(
     more, less, _ = inverse_root(W.T @ B @ W)
     W = W @ more
     lift, inverse = T @ W, less @ inverse @ back
-    # Variation in a lost direction beyond this share of its terms is more than rounding.
+    # In a lost direction, variation above 8 eps of its terms is more than a rounding error.
     varies = bool(np.any(shares[lost] * 8.0 * _EPS < 1.0))
     varies = varies or (first.total is not None and bool(diagonal(first.total)[constant].any()))
     if sums.total is not None:

@@ -24,12 +24,12 @@ from ldr.objectives.statistics.sums import (
 from ldr.solvers.linalg.eigen import top_eigenvectors
 from ldr.solvers.manifolds import Array
 
-# Order up to which the covariance or Gram matrix is computed as a dense matrix.
+# Largest order of a covariance or Gram matrix that is computed as a dense matrix.
 _LEAST_ORDER = 2000
-# Dense data with more columns than this times r use block Krylov, with 10 r to 15 r products. At
-# the limit this costs half as much as the formation of the covariance.
+# Number of columns per component above which dense data use block Krylov, with 10 r to 15 r
+# products. At the limit this costs half as much as forming the covariance.
 _COLUMNS_PER_VECTOR = 150
-# Number of multiplications for a covariance in the time of one in a product with a block. A
+# Factor by which a multiplication is faster in a covariance than in a product with a block. A
 # Cholesky decomposition takes as long as two products of d x d matrices.
 _SQUARED_PER_PRODUCT = 25
 

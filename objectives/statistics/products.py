@@ -58,7 +58,7 @@ def shifted_classes(samples: Samples, codes: Codes, counts: Codes) -> tuple[csr_
     stored = np.bincount(cells, minlength=c * d).reshape(c, d)
     nearly_full = stored > _NEARLY_FULL * counts[:, None]
     first = np.unique(codes, return_index=True)[1]
-    shift = np.where(nearly_full, X[first].toarray(), 0.0)  # exactly zero for constant columns
+    shift = np.where(nearly_full, X[first].toarray(), 0.0)  # a constant column becomes exactly zero
     sums = dense(membership(codes, c).tocsr() @ less(X, shift, codes))
     shift += np.where(nearly_full, sums / counts[:, None], 0.0)
     return less(X, shift, codes), shift
@@ -99,9 +99,9 @@ def differences(plus: np.ndarray, minus: np.ndarray, n: int) -> csr_array:
 
 # Threshold: a smaller variance, relative to the column's mean square, is a rounding error.
 _CONSTANT = 1e-14
-# Number of random sums over the rows, which agree for proportional columns; their tolerance.
+# Number and tolerance of random sums over the rows, which agree for proportional columns.
 _TELLING, _DIFFERENT = 3, 1e-11
-# Most entries of X'LZ for each stored entry of X; a product with more entries is not stored.
+# Largest number of entries of X'LZ, per entry of X, for which this product is stored.
 _FILLED = 4.0
 # Tolerance of residuals relative to the largest eigenvalue, and limit of matrix products.
 _EXACT, _MOST_PRODUCTS = 1e-8, 3000

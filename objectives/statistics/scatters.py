@@ -133,7 +133,7 @@ class ClassSpread:
             raise ArgumentError(
                 f"class {missing} of {len(self.counts)} has no samples, or none with a weight"
             )
-        # Means about an origin near them have accurate differences.
+        # Differences of means are accurate if the origin is near the means.
         origin = self.origins[0]
         offsets = (self.origins - origin) + self.offsets
         centre = self.counts @ offsets / self.counts.sum()
@@ -206,7 +206,7 @@ def _class_pilots(samples: Samples, codes: Codes, counts: Codes | Array) -> Arra
     first_rows = np.empty(len(counts), dtype=np.intp)
     weights = samples.weights
     counting = (np.arange(samples.n) if weights is None else np.flatnonzero(weights))[::-1]
-    first_rows[codes[counting]] = counting  # the last write keeps a class's first row
+    first_rows[codes[counting]] = counting  # in reverse order the first row of a class is kept
     rows = pilot_rows(samples)
     if len(rows) < len(counting):
         rows = np.union1d(rows, first_rows)

@@ -23,14 +23,14 @@ if TYPE_CHECKING:
 
 Codes = npt.NDArray[np.intp]
 
-# Number of rows whose mean shifts the data; it deviates by 1/16 of a standard deviation.
+# Number of rows whose mean shifts the data, with an error of 1/16 of a standard deviation.
 _PILOT_ROWS = 256
 # Rows are not shifted if all means are within this many standard deviations of zero. This saves a
 # copy and a fifth of the time, and multiplies relative errors by at most 26.
 NO_SHIFT = 5.0
 # Number of entries up to which class sums avoid the import of scipy.sparse (10 ms).
 _FEW_NUMBERS = 2**15
-# Least number of columns that are multiplied together, and number of entries in such a block.
+# Least number of columns in a block that is multiplied at once, and number of its entries.
 _LEAST_COLUMNS, _ROWS_NUMBERS = 2, 2 * BLOCK_NUMBERS
 
 
@@ -306,7 +306,7 @@ def even_rows(n: int, count: int, weights: Array | None = None) -> Codes:
         return np.linspace(0, n - 1, min(n, count)).astype(np.intp)
     ends = np.cumsum(weights)
     rows = np.searchsorted(ends, even_rows(int(ends[-1]), count), side="right")
-    return rows.clip(max=n - 1)  # rounding of sums beyond 2^53 may exceed the last row
+    return rows.clip(max=n - 1)  # weights with sums above 2^53 may give the index n by rounding
 
 
 def _are_shares(weights: Array) -> bool:

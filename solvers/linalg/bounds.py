@@ -34,7 +34,7 @@ _SAFETY = 1.01
 # Bound of the rounding errors of sums in matrix products, in units of eps/2.
 OF_SUMS = 32
 SUMS_ROUNDING = OF_SUMS * _U
-# Growth of the shift delta after a failed factorisation; limits of attempts at M, at eigenvectors.
+# Growth factor of a shift after a failed factorisation; largest numbers of shifts that are tried.
 _GROWTH, _TRIES_AT_M, _TRIES = 4.0, 4, 100
 
 
@@ -132,7 +132,7 @@ def largest_sum_bound(
     return math.inf
 
 
-# An overflow makes the bound infinite; then it holds trivially.
+# An overflow makes the bound infinite, and an infinite bound always holds.
 @np.errstate(over="ignore", invalid="ignore")
 def trace_ratio_bound(
     A: Array,

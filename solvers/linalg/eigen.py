@@ -113,8 +113,8 @@ def stacked_roots(S: Array) -> tuple[Array, Array]:
     return vectors / roots[:, None, :] / scale[:, :, None], values[:, 0]
 
 
-# Share of the eigenvectors below which LAPACK's driver for selected ones is faster. Measured: equal
-# at a share of 0.15 to 0.2 for orders 64 and 128, 0.1 for 256, 0.25 for 512.
+# Share of the eigenvectors below which LAPACK's driver for selected ones is faster. Both are
+# equally fast at shares of 0.15 to 0.2 for orders 64 and 128, 0.1 for 256, 0.25 for 512.
 _PARTIAL_SHARE = 0.15
 # Least order, and order per eigenvector, for block Krylov: 6 times as fast at order 2000, r = 5.
 _MANY, _MANY_PER_VECTOR = 1000, 150

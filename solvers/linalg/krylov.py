@@ -12,7 +12,7 @@ from ldr.solvers.manifolds.manifold import sym
 
 # Number of extra columns of a block, which accelerate the convergence of the wanted eigenvectors.
 _OVERSAMPLING = 6
-# Block Krylov restarts with two blocks after this many blocks or entries of the basis.
+# Block Krylov restarts with two blocks when its basis has this many blocks or entries.
 _BLOCKS, _FEWEST_BLOCKS = 8, 3
 _ROOM_NUMBERS = 2**23
 # Threshold: a unit vector lies in the span of the basis if its orthogonal part is shorter.

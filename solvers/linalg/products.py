@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from scipy.sparse import csr_array
     from scipy.sparse.linalg import LinearOperator
 
-# Tolerance of residuals relative to the terms that cancel, and iteration limit.
+# Block iterations: tolerance of residuals, relative to cancelling terms, and iteration limit.
 _RESIDUAL, _STEPS = 1e-10, 300
 # Conjugate gradients: tolerance relative to the right-hand side, and iteration limit.
 _SOLVED, _SOLVING_STEPS = 1e-11, 500
@@ -118,7 +118,7 @@ def _steps(
     start = np.linalg.qr(start / np.linalg.norm(start, axis=0))[0]
     basis = np.stack([start, A @ start, B @ start])
     while True:
-        # Names for parts of the basis would keep the old basis in memory beside the new one.
+        # Variables for parts of the basis would keep the old basis in memory beside the new one.
         U, s, t = (each[..., :m] for each in small(*(sym(basis[0].T @ part) for part in basis[1:])))
         X, AX, BX = basis @ U
         R = AX - BX * s - X * t

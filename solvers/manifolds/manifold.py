@@ -404,7 +404,7 @@ class Stiefel(Orthonormal):
         """Return the projection Z - M sym(M'Z)."""
         if Z.ndim > 2:
             return Z - M @ sym(M.T @ Z)
-        S = M.T.dot(Z)  # a third of the time of M.T @ Z if columns are few
+        S = M.T.dot(Z)  # takes a third of the time of M.T @ Z if columns are few
         return Z - M.dot(0.5 * (S + S.T))
 
     def multiplier(self, M: Array, G: Array) -> Array:
@@ -443,7 +443,7 @@ class Grassmann(Orthonormal):
         """Return the projection (I - MM') Z, for a matrix or a stack."""
         if Z.ndim > 2:
             return Z - M @ (M.T @ Z)
-        return Z - M.dot(M.T.dot(Z))  # a third of the time of `@` if columns are few
+        return Z - M.dot(M.T.dot(Z))  # takes a third of the time of `@` if columns are few
 
     def multiplier(self, M: Array, G: Array) -> Array:
         """Return M'G.
