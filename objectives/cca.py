@@ -118,7 +118,7 @@ class OrthogonalCCA(ShrinkingCorrelation, relative_improvement=False, products="
     def bind(self, data: Data, r: int) -> MultiRatio:
         how = self.orthonormalise
         if len(data.views) > 2 and how != "polar":
-            raise ArgumentError(f"orthonormalise={how!r} is for two views; for more leave it out")
+            raise ArgumentError(f"orthonormalise={how!r} requires two views: leave it out for more")
         return orthogonal(self, data, r, how)
 
     def matrices(self, data: DataSums) -> CorrelationMatrices:

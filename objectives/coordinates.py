@@ -251,8 +251,8 @@ def inverse_root(B: Array) -> tuple[Array, Array, bool]:
     there = np.flatnonzero(scale)
     if len(there) == 0:
         raise SingularError(
-            "the matrix to be inverted is zero: nothing varies there, and all directions have the "
-            "same value"
+            "the matrix to be inverted is zero: the data vary in no direction, and all directions "
+            "have the same value"
         )
     W, inverse = np.zeros((len(B), len(there))), np.zeros((len(there), len(B)))
     scaled = unit_diagonal(B)[0][np.ix_(there, there)]
@@ -341,8 +341,8 @@ class Axes:
         tied = sorted(close | {k + 1 for k in close})
         which = ", ".join(str(k) for k in tied)
         return (
-            f"components {which} (of 0 to {len(self.numbers) - 1}) have neighbours of equal "
-            "score, to rounding: the axes between them are arbitrary",
+            f"components {which} (of 0 to {len(self.numbers) - 1}) have equal scores, to rounding: "
+            "axes of components with equal scores are arbitrary in their span",
         )
 
 

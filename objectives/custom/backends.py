@@ -139,10 +139,10 @@ def _operations(jaxpr: Traced) -> int:
 
 def _tell(name: str) -> None:
     logging.getLogger("ldr").warning(
-        "jax has been compiling objective %r for %g s. A loop of Python over pairs or iterations "
-        "is compiled as often as it runs: jax.lax.map, jax.lax.scan or jax.lax.fori_loop compile "
-        "it once; backend='autograd' compiles nothing. With JAX_COMPILATION_CACHE_DIR set to a "
-        "folder, jax keeps what it has compiled for other processes.",
+        "jax has been compiling objective %r for %g s. jax compiles every pass of a Python loop "
+        "separately: jax.lax.map, jax.lax.scan or jax.lax.fori_loop compile the loop once; "
+        "backend='autograd' compiles nothing. If JAX_COMPILATION_CACHE_DIR is a folder, jax stores "
+        "compiled functions there for other processes.",
         name,
         PATIENCE,
     )
@@ -345,8 +345,8 @@ def _called(function: Function, M: Array, *rest: object) -> Traced:
 
 def _changes_arguments(function: Function) -> ObjectiveError:
     return ObjectiveError(
-        f"{name_of(function)!r} writes into its arguments, which belong to the solver: write into "
-        "a copy instead, M = M.copy() (or M.at[...].set(...) of jax)"
+        f"{name_of(function)!r} changes its arguments in place: change a copy instead, M = "
+        "M.copy(), or with jax use M.at[...].set(...)"
     )
 
 

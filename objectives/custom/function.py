@@ -60,7 +60,7 @@ def required_parameters(
     try:
         parameters = inspect.signature(function).parameters.values()
     except (TypeError, ValueError):
-        raise ArgumentError(f"the parameters of {name} cannot be read: expected {wanted}") from None
+        raise ArgumentError(f"the signature of {name} cannot be read: expected {wanted}") from None
     various = (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD)
     required = [p for p in parameters if p.default is p.empty and p.kind not in various]
     keyword_only = any(p.kind is p.KEYWORD_ONLY for p in required)
@@ -286,8 +286,8 @@ class CustomObjective(Objective):
         function, k = self.function, self.views
         if not callable(function):
             raise ArgumentError(
-                "ldr.objective decorates a function f(M, X) or f(M, X, y), "
-                f"got {type(function).__name__}; pass options by keyword"
+                "ldr.objective must be given a function f(M, X) or f(M, X, y), got "
+                f"{type(function).__name__}; pass options by keyword"
             )
         wanted = f"f({written(k)}) or f({written(k, 'y')})"
         takes_y = 2 * k < required_parameters(function, "function", (2 * k, 2 * k + 1), wanted)
@@ -322,7 +322,7 @@ class CustomObjective(Objective):
                 continue
             if self.backend != "numpy":
                 raise ArgumentError(
-                    f"{argument}= is for backend='numpy': backend={self.backend!r} derives it"
+                    f"{argument}= requires backend='numpy': backend={self.backend!r} derives it"
                 )
             if not callable(given):
                 raise ArgumentError(f"{argument} must be a function, got {type(given).__name__}")
@@ -334,9 +334,9 @@ class CustomObjective(Objective):
         elif self.gradient is None:
             raise ArgumentError(
                 f"objective {self.name!r} with backend='numpy' needs gradient=, a function "
-                f"g({written(self.views, *self._y)}) that returns the d x r gradient"
-                f"{' of each view' if self.views > 1 else ''}; backend='jax' or 'autograd' "
-                "derives it"
+                f"g({written(self.views, *self._y)}) that returns the d x r "
+                f"gradient{' of each view' if self.views > 1 else ''}; backend='jax' or 'autograd' "
+                "derives the gradient"
             )
 
     @property
@@ -474,7 +474,7 @@ class CustomObjective(Objective):
         except DataError as error:
             raise DataError(
                 f"{error}. If objective {self.name!r} is a sum over rows, declare it with "
-                "sum_over_rows=True: it then receives the rows in pieces"
+                "sum_over_rows=True: it then receives the rows in blocks"
             ) from error
 
     def _response(self, data: Data) -> tuple[Cells, ...]:
@@ -486,9 +486,9 @@ class CustomObjective(Objective):
             raise DataError(f"y has shape {y.shape}, expected one entry for each of {n} rows of X")
         if y.dtype.kind not in "biuf" and self.backend == "jax":
             raise DataError(
-                f"y has dtype {y.dtype}, and jax takes numbers: encode it, say by "
+                f"y has dtype {y.dtype}, but jax takes numbers only: encode y, for example by "
                 "numpy.unique(y, return_inverse=True)[1]"
             )
         if y.dtype.kind == "f" and not np.isfinite(y).all():
-            raise DataError("y has NaN or infinite entries")
+            raise DataError("y has NaN or infinite entries, expected finite numbers")
         return (y,)

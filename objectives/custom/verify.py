@@ -110,11 +110,10 @@ class Trial:
         if abs(slope - difference) > _GRADIENT_TOLERANCE * size + rounding:
             raise ObjectiveError(
                 f"the gradient of objective {self.name!r} disagrees with finite differences: along "
-                f"a direction V at a random M, <gradient, V> is "
-                f"{problem.reported(slope):.6g} but f changes by "
-                f"{problem.reported(difference):.6g} (relative error "
+                f"a direction V at a random M, <gradient, V> is {problem.reported(slope):.6g} but "
+                f"f changes by {problem.reported(difference):.6g} (relative error "
                 f"{abs(slope - difference) / size:.1e}, expected at most {_GRADIENT_TOLERANCE:g}). "
-                f"ldr.check({self.name}, X, r={M.shape[1]}) tells more"
+                f"ldr.check({self.name}, X, r={M.shape[1]}) shows more"
             )
 
     def check_hessian(self) -> None:
@@ -136,22 +135,22 @@ class Trial:
         if error > _HESSIAN_TOLERANCE * size + rounding:
             raise ObjectiveError(
                 f"the Hessian product of objective {self.name!r} disagrees with finite differences "
-                f"of its gradient: along a random direction at a random M its relative error is "
+                "of its gradient: along a random direction at a random M its relative error is "
                 f"{error / size:.1e}, expected at most {_HESSIAN_TOLERANCE:g}. "
-                f"ldr.check({self.name}, X, r={M.shape[1]}) tells more; without hessian= solvers "
-                "difference the gradient themselves"
+                f"ldr.check({self.name}, X, r={M.shape[1]}) shows more; without hessian=, solvers "
+                "use differences of the gradient"
             )
 
     def _check_matrix(self, what: str, Z: Array) -> None:
         shape = self.point.M.shape
         if Z.shape != shape:
             raise ObjectiveError(
-                f"the {what} of objective {self.name!r} has shape {Z.shape}, expected M's, {shape}"
+                f"the {what} of {self.name!r} has shape {Z.shape}, expected the shape of M, {shape}"
             )
         if not np.isfinite(Z).all():
             raise ObjectiveError(
                 f"the {what} of objective {self.name!r} has NaN or infinite entries at a random M, "
-                "where its value is finite"
+                "where the objective's value is finite"
             )
 
     def check_additive(self) -> None:
@@ -165,8 +164,8 @@ class Trial:
             raise ObjectiveError(
                 f"objective {self.name!r} is declared with sum_over_rows=True, but for the first "
                 f"{n} rows f(M, X) = {problem.reported(whole):.12g}, and f(M, X1) + f(M, X2) = "
-                f"{problem.reported(total):.12g} with X1 one of the rows: return a sum over rows "
-                "(no mean, no division by len(X), nothing that depends on several rows)"
+                f"{problem.reported(total):.12g} where X1 is one row and X2 the others: return a "
+                "sum over rows (no mean, no division by len(X), no term of several rows)"
             )
 
 

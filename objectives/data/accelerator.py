@@ -134,8 +134,8 @@ def accelerator(device: str) -> Accelerator | None:
     except ImportError:
         reason = "jax is not installed"
     except RuntimeError as error:
-        reason = f"jax finds none ({str(error).splitlines()[0]})"
+        reason = f"jax finds no such device ({str(error).splitlines()[0]})"
     else:
         return Accelerator(device)
-    warn(f"device={device!r} was requested, but {reason}: the processor is used", DeviceWarning)
+    warn(f"device={device!r} was requested, but {reason}: the CPU is used", DeviceWarning)
     return None

@@ -28,8 +28,8 @@ REAL_KINDS = "biuf"
 def check_unmasked(array: object, name: str) -> None:
     if isinstance(array, np.ma.MaskedArray):
         raise DataError(
-            f"{name} is a masked array; a plain array was expected (fill it, or drop the masked "
-            "rows)"
+            f"{name} is a masked array; a plain array was expected (fill the masked entries, or "
+            "drop their rows)"
         )
 
 
@@ -61,7 +61,7 @@ def _open(X: Given, name: str) -> tuple[Given, tuple[str, ...] | None]:
         return open_matrix(X.X, name)[0], tuple(map(str, X.var_names))
     check_unmasked(X, name)
     if type(X).__name__ == "LazyFrame":
-        raise DataError(f"{name} is a LazyFrame without rows in memory: pass {name}.collect()")
+        raise DataError(f"{name} is a LazyFrame, not in memory: pass {name}.collect()")
     if all(hasattr(X, attribute) for attribute in ("columns", "dtypes", "to_numpy")):
         return open_frame(X, name)
     if is_labelled(X) and X.ndim == 2:

@@ -149,10 +149,10 @@ def computed(lazy: Given) -> Given:
         return future.result()
     except KilledWorker as error:
         raise ClusterError(
-            f"{error.allowed_failures + 1} workers of the Dask cluster were lost in turn at the "
-            f"same task, the last at {error.last_worker.address}, usually for lack of memory: "
-            "start them with more (`dask worker --memory-limit`), make the chunks of rows smaller "
-            "(X.rechunk), or see their logs"
+            f"{error.allowed_failures + 1} workers of the Dask cluster, the last at "
+            f"{error.last_worker.address}, were lost in turn at the same task, usually for lack of "
+            "memory: start workers with more (`dask worker --memory-limit`), make the chunks of "
+            "rows smaller (X.rechunk), or read the workers' logs"
         ) from error
     except CancelledError as error:
         raise ClusterError("the scheduler of the Dask cluster was lost: restart it") from error
@@ -172,7 +172,7 @@ def check_dense(chunk: object, name: str) -> None:
         raise DataError(
             f"{name} has chunks of type {type(chunk).__name__}; chunks that are NumPy arrays were "
             f"expected: {name}.map_blocks(lambda chunk: chunk.toarray()) makes them dense, a chunk "
-            f"at a time; {name}.compute() is one sparse matrix in memory"
+            f"at a time; {name}.compute() returns one sparse matrix"
         )
 
 
@@ -180,7 +180,7 @@ def _matrix(frame: Given, name: str) -> tuple[dask.array.Array, tuple[str, ...]]
     """Return the array of a DataFrame and the columns' names."""
     empty, names = open_frame(frame._meta, name)
     if not names:
-        raise DataError(f"{name} has no columns")
+        raise DataError(f"{name} has no columns, expected at least one")
     return frame.map_partitions(partial(_numbers, name=name, dtype=empty.dtype), meta=empty), names
 
 
@@ -272,7 +272,7 @@ class DaskSamples(StoredSamples):
         if isinstance(other, dask.array.Array):
             if other.shape[0] != self.n:
                 raise DataError(
-                    f"an array given with {self.name} has {other.shape[0]} rows, expected {self.n}"
+                    f"an array passed with {self.name} has {other.shape[0]} rows, expected {self.n}"
                 )
             return list(chunked(other, self.array.array.chunks[0]).to_delayed().ravel())
         if isinstance(other, StoredSamples):
@@ -313,7 +313,7 @@ class _ChunkSum:
         check_dense(chunks[0], name)
         if len(chunks[0]) != n:
             raise DataError(
-                f"{name} has a chunk of {len(chunks[0])} rows, but its Dask array declares {n}"
+                f"{name} has a chunk of {len(chunks[0])} rows, where the Dask array declares {n}"
             )
         pieces = (slice(start, start + self.rows) for start in range(0, max(1, n), self.rows))
         terms = (

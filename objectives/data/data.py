@@ -84,7 +84,7 @@ class Data:
     def check_y(self) -> None:
         """Refuse a y whose length is not the number of rows."""
         if self.y is not None and (entries := len(as_array(self.y))) != self.samples.n:
-            raise DataError(f"y has {entries} entries for {self.samples.n} rows of X")
+            raise DataError(f"y has {entries} entries, but X has {self.samples.n} rows")
 
     def of_rows_that_count(self) -> Data:
         """Return the data without rows of weight zero."""

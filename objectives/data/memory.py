@@ -27,8 +27,8 @@ def check_memory(size: float, what: str, way_out: str) -> None:
     limit, whose = available()
     if size > limit:
         raise TooLargeError(
-            f"{what} would need {in_words(size)} of memory, and {whose} leaves {in_words(limit)}: "
-            f"{way_out}"
+            f"{what} would need {in_words(size)} of memory, but {whose} leaves only "
+            f"{in_words(limit)}: {way_out}"
         )
 
 
@@ -60,7 +60,7 @@ def _limits() -> Iterator[tuple[float, str]]:
     most = resource.getrlimit(resource.RLIMIT_AS)[0]
     used = _bytes(r"VmSize:\s*(\d+) kB", "/proc/self/status", 1024)
     if most != resource.RLIM_INFINITY and used is not None:
-        yield max(0.0, most - used), "the limit of the process's addresses"
+        yield max(0.0, most - used), "the limit of the process's address space"
     for folder, limit, usage in _GROUPS:
         most_of, used_of = (_bytes(r"^(\d+)$", folder / file) for file in (limit, usage))
         if most_of is not None and used_of is not None:
@@ -107,8 +107,8 @@ def largest_of_piece(piece: Samples) -> float:
 def check_largest(largest: float, name: str) -> None:
     if largest > LARGEST or 0.0 < largest < SMALLEST:
         raise DataError(
-            f"{name} has a largest entry of {largest:.1e}; between {SMALLEST:.0e} and "
-            f"{LARGEST:.0e} was expected, so that squares can be summed: change the unit"
+            f"the largest entry of {name} is {largest:.1e}, expected between {SMALLEST:.0e} and "
+            f"{LARGEST:.0e}, so that squares can be summed: change the unit of {name}"
         )
 
 

@@ -74,7 +74,7 @@ def derivatives_of(given: Given, shape: tuple[int, int]) -> npt.NDArray[np.float
     samples = as_samples(given, "derivatives")
     check_squares(samples)
     if samples.shape != shape:
-        raise DataError(f"derivatives has shape {samples.shape}, expected {shape}, as X has")
+        raise DataError(f"derivatives has shape {samples.shape}, expected the shape of X, {shape}")
     return samples.dense()
 
 
@@ -127,7 +127,7 @@ def open_path(X: str | Path, name: str, separator: str = "", header: bool = True
     except OSError as error:  # the operating system refuses a name that is too long
         folder = False
         if ending:
-            reason = f"is no path: {error.strerror}"
+            reason = f"is not a valid path: {error.strerror}"
             raise ArgumentError(f"{name} {str(path)[:40]}... {reason}") from None
     if ending == ".parquet" or folder:
         return ParquetFiles(path, name)
@@ -137,13 +137,13 @@ def open_path(X: str | Path, name: str, separator: str = "", header: bool = True
         return MappedFile(path, name)
     if ending in (".npz", ".mat"):
         raise ArgumentError(
-            f"{name}: {ending} files cannot be read in pieces: pass the array that "
+            f"{name}: {ending} files cannot be read in blocks: pass the array that "
             f"{('numpy.load' if ending == '.npz' else 'scipy.io.loadmat')} reads from {path.name}"
         )
     known = ", ".join((".npy", ".parquet", *SEPARATORS))
     raise ArgumentError(
-        f"{name} is the string {str(X)!r}; an array was expected, or the path of a file that ends "
-        f"in one of {known}, or of a folder of .parquet files"
+        f"{name} is the string {str(X)!r}; expected an array, the path of a file that ends in one "
+        f"of {known}, or the path of a folder of .parquet files"
     )
 
 
@@ -164,7 +164,7 @@ def as_path(path: str | Path, name: str) -> Path:
     if not str(path).strip():
         raise ArgumentError(f"{name} is the string {str(path)!r}, expected the path of a file")
     if "\0" in str(path):
-        raise ArgumentError(f"{name} {str(path)!r} is no path: it has a NUL character")
+        raise ArgumentError(f"{name} {str(path)!r} is not a valid path: it has a NUL character")
     return Path(path)
 
 
@@ -188,8 +188,8 @@ def with_columns(X: object, **beside: object) -> tuple[Given, ...]:
     if table is None:
         name, given = next(iter(named.items()))
         raise DataError(
-            f"{name} is the string {given!r}, which names a column if X is the path of a table; an "
-            "array was expected, or the path of an .npy file"
+            f"{name} is the string {given!r}, but a string can name a column only if X is the path "
+            "of a table: pass an array, or the path of an .npy file"
         )
     check_known(list(named.values()), table.columns, "X")
     rest = [column for column in table.columns if column not in named.values()]
@@ -223,11 +223,11 @@ def _is_part(X: object) -> bool:
 def _part(X: object, name: str) -> Source:
     """Return the source of an element of a list."""
     if is_dask(X):
-        raise DataError(f"{name} is a Dask array: stack such arrays first, dask.array.vstack(X)")
+        raise DataError(f"{name} is a Dask array in a list: pass dask.array.vstack(X) instead")
     source = open_source(X, name)
     if source is not None:
         return source
     array, feature_names = open_matrix(X, name)
     if not isinstance(array, np.ndarray):
-        raise DataError(f"{name} is sparse, a dense array was expected: stack sparse ones first")
+        raise DataError(f"{name} is sparse, a dense array was expected: stack sparse arrays first")
     return InMemory(array, feature_names, name)

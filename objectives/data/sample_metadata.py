@@ -29,8 +29,8 @@ class CodedLabels:
         unknown = np.flatnonzero(classes[codes] != labels)
         if len(unknown):
             raise DataError(
-                f"y has the label {shown(labels[unknown[0]])}, which is not among the classes: "
-                "name all of them in the first call, classes="
+                f"y has the label {shown(labels[unknown[0]])}, which is not one of the classes: "
+                "pass all classes in the first call, classes="
             )
         return cls(codes, classes)
 
@@ -74,7 +74,7 @@ def as_array(y: object, name: str = "y") -> Cells:
             "for each sample was expected"
         ) from error
     if array.ndim == 0:
-        raise DataError(f"{name} must hold an entry for each sample, but is one {type(y).__name__}")
+        raise DataError(f"{name} must have an entry for each sample, but is a {type(y).__name__}")
     return array
 
 
@@ -102,8 +102,8 @@ def distinct(labels: Cells, name: str) -> tuple[Cells, ...]:
         return classes, codes, np.bincount(codes, minlength=len(classes))
     except TypeError as error:
         raise DataError(
-            f"{name} mixes labels that cannot be compared ({error}); "
-            f"labels of one type were expected"
+            f"{name} has labels of different types, which cannot be sorted ({error}); labels of "
+            "one type were expected"
         ) from error
 
 
@@ -119,7 +119,7 @@ def _open_labels(y: object, n: int) -> Cells:
     if labels.dtype.kind in "cV":
         raise DataError(f"y must hold class labels, but its type is {labels.dtype}")
     if len(labels) != n:
-        raise DataError(f"y has {len(labels)} labels for {n} samples")
+        raise DataError(f"y has {len(labels)} labels, expected {n}, one for each sample")
     missing = _missing(labels)
     if len(missing):
         raise DataError(
@@ -167,8 +167,8 @@ def _check_class_sizes(classes: Cells, counts: npt.NDArray[np.intp], smallest: i
         return
     others = f" (and {len(small) - 1} more classes are too small)" if len(small) > 1 else ""
     raise DataError(
-        f"y: class {shown(classes[small[0]])} has {counts[small[0]]} sample(s); "
-        f"at least {smallest} in each class are needed{others}"
+        f"class {shown(classes[small[0]])} of y has {counts[small[0]]} sample(s); each class needs "
+        f"at least {smallest}{others}"
     )
 
 
@@ -229,7 +229,7 @@ def as_weights(given: Given, n: int) -> Array:
     check_real(weights.dtype, "sample_weight")
     if weights.shape != (n,):
         raise DataError(
-            f"sample_weight has shape {weights.shape}, expected ({n},): a weight for each row"
+            f"sample_weight has shape {weights.shape}, expected ({n},): one weight for each row"
         )
     weights = weights.astype(np.float64)
     wrong = np.flatnonzero(~(np.isfinite(weights) & (weights >= 0)))
@@ -239,17 +239,17 @@ def as_weights(given: Given, n: int) -> Array:
             f"is {weights[wrong[0]]} in row {wrong[0]}; numbers >= 0 were expected"
         )
     if not weights.any():
-        raise DataError("sample_weight is zero in every row, expected a positive weight")
+        raise DataError("sample_weight is zero in every row, expected at least one positive weight")
     largest, least = float(weights.max()), float(weights[weights > 0].min())
     if not 1.0 / _RANGE <= largest <= _RANGE:
         raise DataError(
-            f"sample_weight has {largest:.3g} as its largest weight, expected one between "
-            f"{1.0 / _RANGE:.0e} and {_RANGE:.0e}; divide the weights by their largest"
+            f"the largest sample_weight is {largest:.3g}, expected between {1.0 / _RANGE:.0e} and "
+            f"{_RANGE:.0e}; divide all weights by the largest"
         )
     if largest > _RANGE * least:
         raise DataError(
-            f"sample_weight has weights from {least:.3g} to {largest:.3g}, expected a ratio of at "
-            f"most {_RANGE:.0e}, beyond which rounding dominates; give 0 to rows that do not count"
+            f"positive weights of sample_weight are {least:.3g} to {largest:.3g}, expected a ratio "
+            f"of at most {_RANGE:.0e}: rounding grows with it; give 0 to ignored rows"
         )
     return weights
 
@@ -263,12 +263,12 @@ def as_trials(given: Given, n: int) -> Cells:
     """Check the trial ids of n rows."""
     ids = as_array(given, "groups")
     if ids.shape != (n,):
-        raise DataError(f"groups has shape {ids.shape}, expected ({n},): a trial for each row")
+        raise DataError(f"groups has shape {ids.shape}, expected ({n},): one trial label per row")
     first = ids[begins(ids)]
     distinct, times = np.unique(first, return_counts=True)
     if len(distinct) < len(first):
         raise DataError(
             f"groups: the rows of trial {distinct[np.argmax(times)]} are not contiguous; sort the "
-            "rows by trial, each in the order of time"
+            "rows by trial, and by time within each trial"
         )
     return ids

@@ -240,8 +240,8 @@ class Samples:
         """Return all rows as a float64 array (n, d), a view if possible."""
         if self.is_sparse:
             raise DataError(
-                f"{self.name} is sparse ({self.n} x {self.d}) and is never converted to dense; "
-                f"this computation needs a dense array: pass {self.name}.toarray() if it fits"
+                f"{self.name} is sparse ({self.n} x {self.d}), but this computation needs a dense "
+                f"array: pass {self.name}.toarray() if it fits into memory"
             )
         return np.asarray(self.array, dtype=np.float64)
 

@@ -29,8 +29,8 @@ from ldr.objectives.data.memory import SMALL
 from ldr.objectives.data.samples import BLOCK_NUMBERS, piece_rows
 from ldr.solvers.errors import ArgumentError, DataError, DataWarning, needed
 
-OTHER_SEPARATOR = "Has the file another separator? --sep, or pass pandas.read_csv(path, sep=)"
-_AGAIN = (
+OTHER_SEPARATOR = "For another separator, give --sep, or pass pandas.read_csv(path, sep=)"
+AGAIN = (
     "pass a function that returns a new iterator of blocks, a list of arrays, or the path of a file"
 )
 
@@ -82,9 +82,9 @@ class Source(ABC):
     def check_alike(self, d: int, names: tuple[str, ...] | None, part: str, first: str) -> None:
         """Refuse a later part whose columns differ from the first part's."""
         if d != self.d:
-            raise DataError(f"{part} has {d} columns, expected {self.d} as {first} has")
+            raise DataError(f"{part} has {d} columns, expected {self.d}, as in {first}")
         if names != self.feature_names:
-            raise DataError(f"{part} has other names of columns than {first}, or in another order")
+            raise DataError(f"{part} must have the column names of {first}, in the same order")
 
     def check_unchanged(self) -> None:
         """Refuse files that were changed since the first call."""
@@ -93,8 +93,8 @@ class Source(ABC):
         for file, then, stat in zip(self.files, before, now, strict=True):
             if then != stat:
                 raise DataError(
-                    f"{self.name}: {file.name} has changed since it was opened: solve again with a "
-                    "file that is not being written"
+                    f"{self.name}: {file.name} has changed since it was opened: solve again when "
+                    "no other program writes it"
                 )
 
     @abstractmethod
@@ -122,7 +122,7 @@ def check_known(wanted: Sequence[str], columns: Sequence[str], file: str) -> Non
             shown = columns if len(columns) <= 20 else [*columns[:20], "..."]
             hint = f". {OTHER_SEPARATOR}" if len(columns) == 1 else ""
             there = ", ".join(shown)
-            raise ArgumentError(f"{file} has no column {column!r}; it has: {there}{hint}")
+            raise ArgumentError(f"{file} has no column {column!r}; its columns are: {there}{hint}")
 
 
 class Portions:
@@ -314,7 +314,7 @@ class Stream(Source):
         blocks = self._opened() if self.repeatable else iter(X)
         first = next(blocks, None)
         if first is None:
-            raise DataError(f"{name} has no blocks of rows")
+            raise DataError(f"{name} has no blocks of rows, expected at least one")
         array, self.feature_names = self._matrix(first, 0)
         self.d = array.shape[1]
         self._begun: Iterator[object] | None = chain([first], blocks)
@@ -323,8 +323,8 @@ class Stream(Source):
         begun, self._begun = self._begun, None
         if begun is None and not self.repeatable:
             raise DataError(
-                f"{self.name} is an iterator, whose blocks can be read once, and this method needs "
-                f"another pass: {_AGAIN}"
+                f"{self.name} is an iterator, whose blocks can be read only once, but this method "
+                f"reads the rows several times: {AGAIN}"
             )
         return after(start, self._checked(self._opened() if begun is None else begun))
 
@@ -368,7 +368,7 @@ _BUFFER = 2**16
 _CODE = r"^[+-]?0[0-9xX]"
 _LONG = r"^[+-]?[0-9]{16,}$"
 
-_WAY_OUT = "leave the column out, or make it the label"
+_WAY_OUT = "leave the column out, or use it as the label"
 
 
 def arrow(module: str = "", files: str = "such") -> ModuleType:
@@ -558,7 +558,7 @@ class TextFile(Table):
             message = re.sub(r"In CSV column #(\d+)", column, message)
         message = re.sub(
             r"CSV conversion error to \w+: invalid value (.*)",
-            rf"\1 is no number; {hint}",
+            rf"\1 is not a number; {hint}",
             message,
             flags=re.DOTALL,
         )
@@ -638,8 +638,8 @@ def named(cells: tuple[str, ...], file: str) -> tuple[str, ...]:
     if cells[0] not in ("", "Unnamed: 0") or len(cells) == 1:
         return cells
     warnings.warn(
-        f"{file}: the first column has no name and is left out as row numbers or names; if it is "
-        "data, give it a name in the file",
+        f"{file}: the first column has no name and is left out, because it may hold row numbers or "
+        "names; if it holds data, give it a name in the file",
         DataWarning,
         stacklevel=4,
     )

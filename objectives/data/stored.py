@@ -18,7 +18,7 @@ from ldr.objectives.data.array_types import Cells, Given, is_dask
 from ldr.objectives.data.memory import check_finite, check_largest, check_memory, largest_of_piece
 from ldr.objectives.data.sample_metadata import as_array
 from ldr.objectives.data.samples import Array, Beside, Merge, Samples, Term, cut, piece_rows
-from ldr.objectives.data.sources import Changed, InMemory, Portions
+from ldr.objectives.data.sources import AGAIN, Changed, InMemory, Portions
 from ldr.solvers.deadline import check
 from ldr.solvers.errors import ArgumentError, DataError
 
@@ -181,9 +181,8 @@ class StoredSamples(Samples):
         """Number of rows; a repeatable stream is read once to count the rows."""
         if self.array.n is None and not self.repeatable:
             raise DataError(
-                f"{self.name} is an iterator of blocks, and this method needs the number of rows "
-                "before reading: pass a function that returns a new iterator of blocks, a list of "
-                "arrays, or the path of a file"
+                f"{self.name} is an iterator of blocks, but this method needs the number of rows "
+                f"before it reads them: {AGAIN}"
             )
         if self.array.n is None:
             self.reduce(lambda piece: piece.n, operator.add)
@@ -268,7 +267,7 @@ class StoredSamples(Samples):
         if not fits:
             raise DataError(
                 f"{self.name} has {have} rows, and the other inputs have "
-                f"{' and '.join(map(str, found))}: expected the same number"
+                f"{' and '.join(map(str, found))}: expected the same number of rows"
             )
 
     def reduce(self, term: Callable[..., Term], merge: Merge[Term], *beside: Beside) -> Term:
@@ -327,8 +326,8 @@ class StoredSamples(Samples):
     def _expect_repeatable(self) -> None:
         if not self.repeatable:
             raise DataError(
-                f"{self.name} is a stream of blocks, and this method needs rows in another order: "
-                "pass a list of arrays, or the path of a file"
+                f"{self.name} is a stream of blocks, but this method needs rows in another order "
+                "than the stream's: pass a list of arrays, or the path of a file"
             )
 
     def centred_times(self, V: Array, mean: Array) -> Array:
@@ -360,9 +359,9 @@ class StoredSamples(Samples):
         """Refuse rows of which three copies do not fit into memory."""
         check_memory(
             3 * 8.0 * rows * self.d,
-            f"{self.name} ({rows} x {self.d}) and what is made of it by this method, which needs "
-            "all of its rows at once,",
-            "give fewer rows or columns, or a method of sums over rows",
+            f"{self.name} ({rows} x {self.d}), with arrays that this method computes from all rows "
+            "at once,",
+            "use fewer rows or columns, or a method that needs only sums over rows",
         )
 
     def each(
@@ -444,8 +443,8 @@ class AccumulatedSamples(Samples):
         if self.before:
             if key not in self.before:
                 raise ArgumentError(
-                    "this objective needs all rows at once: its sums over a block depend on the "
-                    "earlier blocks"
+                    "this objective cannot be fitted block by block, because its sums over a block "
+                    "depend on the earlier blocks: pass all rows at once"
                 )
             total = merge(deepcopy(self.before[key]), total)
         self.totals[key] = total

@@ -201,7 +201,7 @@ def test_the_first_of_the_entries_that_are_largest_to_rounding_decides_the_sign(
 def test_ties_are_noted():
     X = np.vstack([np.diag([3.0, 2.0, 2.0, 1.0]), -np.diag([3.0, 2.0, 2.0, 1.0])])
     (note,) = ldr.solve("pca", X, 3).notes
-    assert note.startswith("components 1, 2 (of 0 to 2) have neighbours of equal score")
+    assert note.startswith("components 1, 2 (of 0 to 2) have equal scores")
     assert not any("neighbours" in note for note in ldr.solve("pca", X, 1).notes)
 
 

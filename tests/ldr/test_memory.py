@@ -58,7 +58,7 @@ def test_what_is_left_is_the_least_of_what_anybody_says(monkeypatch):
     with monkeypatch.context() as patch:
         patch.setattr(resource, "getrlimit", lambda kind: (int(used) + 2**20,) * 2)
         left, whose = memory.available()
-        assert 0 <= left <= 2**20 and whose == "the limit of the process's addresses"
+        assert 0 <= left <= 2**20 and whose == "the limit of the process's address space"
 
     def nowhere(*_):
         raise FileNotFoundError

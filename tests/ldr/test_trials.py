@@ -167,7 +167,9 @@ def test_what_is_no_trials():
         ldr.solve("orthogonal-maf", by_time(TRIALS), 2, lag=10)
     with pytest.raises(DataError, match="X has trials of 4, 3 channels"):
         ldr.OrthogonalMAF(1).fit([TURNED[0], TURNED[1][:3]])
-    with pytest.raises(DataError, match=r"groups is the string 'trial', which names a column"):
+    with pytest.raises(
+        DataError, match=r"groups is the string 'trial', but a string can name a column"
+    ):
         ldr.solve("orthogonal-maf", X, 2, groups="trial")
     with pytest.raises(ArgumentError, match="folds = 41 does not split these 40 trials"):
         ldr.path("orthogonal-maf", by_time(TRIALS), [1], folds=41)

@@ -383,11 +383,11 @@ def test_columns_of_files_and_the_command_line(tmp_path, monkeypatch, call):
         (np.where(np.arange(N) == 4, -1.0, 1.0), r"1 weight\(s\) that are negative.*-1.0 in row 4"),
         (np.where(np.arange(N) == 4, np.nan, 1.0), "nan in row 4"),
         (np.zeros(N), "zero in every row"),
-        (np.full(N, 1e-100), "1e-100 as its largest weight, expected one between 1e-12 and 1e.12"),
-        (np.where(np.arange(N) % 2, 1e15, 1.0), "divide the weights by their largest"),
-        (np.where(np.arange(N) % 2, 1e-13, 1.0), "from 1e-13 to 1, expected a ratio of at most"),
+        (np.full(N, 1e-100), "largest sample_weight is 1e-100, expected between 1e-12 and 1e.12"),
+        (np.where(np.arange(N) % 2, 1e15, 1.0), "divide all weights by the largest"),
+        (np.where(np.arange(N) % 2, 1e-13, 1.0), "are 1e-13 to 1, expected a ratio of at most"),
         (np.array(["a"] * N), "sample_weight must hold real numbers"),
-        ("times", "sample_weight is the string 'times', which names a column"),
+        ("times", "sample_weight is the string 'times', but a string can name a column"),
     ],
 )
 def test_what_is_no_weight(weights, words):

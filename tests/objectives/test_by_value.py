@@ -194,8 +194,8 @@ def test_what_cannot_be_pickled_is_said():
         return itself.sign
 
     for own, words in (
-        (guarded, "cannot be pickled with what its"),
-        (itself, "own function refers to the objective"),
+        (guarded, "cannot be pickled with the objects that its"),
+        (itself, "objective's function refers to the objective itself"),
     ):
         with pytest.raises(pickle.PicklingError, match=f"{own.name}.*{words}"):
             pickle.dumps(own)

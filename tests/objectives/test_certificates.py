@@ -278,7 +278,7 @@ def test_what_stands_beside_the_rows_and_whose_squares_are_no_numbers(name, scal
     X, noise = np.random.default_rng(0).standard_normal((2, 40, 4))
     what = "derivatives" if name in ("sfa", "dynamics") else "y"
     beside = {what: noise * scale if what == "derivatives" else (X + noise)[:, 0] * scale}
-    with pytest.raises(DataError, match=rf"{what} has a largest entry.*change the u"):
+    with pytest.raises(DataError, match=rf"the largest entry of {what} is.*change the u"):
         ldr.solve(name, X, 1, **beside)
 
 

@@ -123,7 +123,7 @@ def test_methods_of_two_views_take_more_where_the_definition_extends():
         assert more.value == pytest.approx(size * same.value, rel=1e-12)
         assert more.certificate.kind == same.certificate.kind
     assert ldr.solve("shared-response", X, 1).objective == ldr.objectives.MaxBet()
-    with pytest.raises(ldr.errors.ArgumentError, match="orthonormalise='qr' is for two views"):
+    with pytest.raises(ldr.errors.ArgumentError, match="orthonormalise='qr' requires two views"):
         ldr.solve("orthogonal-cca", X, 1, orthonormalise="qr")
 
 

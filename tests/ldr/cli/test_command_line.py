@@ -327,7 +327,7 @@ MISTAKES = [
     ("solve pca beer.csv", "ldr: beer.csv: no such file"),
     (
         "solve orthogonal-lda text.csv --label species",
-        "ldr: text.csv cannot be read: column 'm3': Row #9: 'n/k' is no number; "
+        "ldr: text.csv cannot be read: column 'm3': Row #9: 'n/k' is not a number; "
         "leave the column out",
     ),
     (f"{LDA} -r 14", "ldr: r = 14 is out of range: expected 1 <= r <= d = 13"),
@@ -442,7 +442,7 @@ def test_cells_are_cut_at_the_separator_that_is_said(written, said, call, tmp_pa
     assert call(*model, folder=tmp_path).returncode == 0
     assert abs(np.load(tmp_path / "y.npy") - expected.transform(X)).max() < 1e-9
     unsaid = call(*solve, folder=tmp_path)
-    assert unsaid.returncode == 2 and "another separator? --sep" in unsaid.stderr
+    assert unsaid.returncode == 2 and "For another separator, give --sep" in unsaid.stderr
     wrong = call(*solve, "--sep", ";;", folder=tmp_path)
     assert wrong.returncode == 2 and "expected one character, or tab" in wrong.stderr
 

@@ -202,7 +202,7 @@ def test_text_is_coded_by_a_column_for_each_class():
     assert path.accuracy[0] < 0.5 < 0.9 < path.accuracy[1]
     with pytest.raises(ArgumentError, match="predicts classes, which have no RMSE"):
         ldr.diagnose(result, rows, names)
-    with pytest.raises(DataError, match="170 labels for 178 samples"):
+    with pytest.raises(DataError, match="170 labels, expected 178"):
         ldr.solve("pls-regression", rows, 2, y=names[:170])
 
 

@@ -81,7 +81,7 @@ def test_text_cells_are_named(tmp_path):
     frame = FRAME.astype(object)
     frame.iloc[[40, 41], 3] = ["n/k", "?"]
     frame.to_csv(path, index=False)
-    with pytest.raises(DataError, match=r"column 'measurement 3': Row #42: 'n/k' is no number"):
+    with pytest.raises(DataError, match=r"column 'measurement 3': Row #42: 'n/k' is not a number"):
         read(path).select(without=["cultivar"]).samples()
     frame.iloc[[40, 41], 3] = [None, 1.0]
     frame.to_csv(path, index=False)

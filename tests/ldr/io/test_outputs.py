@@ -116,7 +116,7 @@ def test_python_refuses_the_same(folder, result):
             result.write_report(folder / "link.csv", data)
     with pytest.raises(ArgumentError, match="which is read as X"):
         result.write_report(folder / "X.npy", np.load(folder / "X.npy", mmap_mode="r"))
-    with pytest.raises(ArgumentError, match="is no path: it has a NUL character"):
+    with pytest.raises(ArgumentError, match="is not a valid path: it has a NUL character"):
         write(folder / "a\0b.csv", result, X[:, :2])
     assert contents(folder) == before
 

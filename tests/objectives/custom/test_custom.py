@@ -449,7 +449,7 @@ def covariance_with_y(M, X, y):
             DataError,
             rf"y has shape \({N - 1},\), expected one entry for each of {N}",
         ),
-        (3.0, DataError, "an entry for each sample, but is one float"),
+        (3.0, DataError, "an entry for each sample, but is a float"),
         (np.full(N, np.nan), DataError, "y has NaN"),
         (np.array(["a", "b"] * (N // 2)), DataError, "jax takes numbers.*numpy.unique"),
     ],
@@ -473,7 +473,7 @@ def two(M, X):
         ({"sense": "up"}, "sense must be 'min' or 'max', got 'up'"),
         ({"backend": "torch"}, "backend must be one of 'jax', 'autograd', 'numpy', got 'torch'"),
         ({"backend": "numpy"}, r"'two' with backend='numpy' needs gradient=.*g\(M, X\)"),
-        ({"gradient": two}, "gradient= is for backend='numpy'"),
+        ({"gradient": two}, "gradient= requires backend='numpy'"),
         (
             {"backend": "numpy", "gradient": two, "hessian": 3},
             "hessian must be a function, got int",
@@ -501,8 +501,8 @@ def test_wrong_options(options, words):
         (lambda M: M, r"has 1 parameters .*, expected f\(M, X\) or f\(M, X, y\)"),
         (lambda M, X, y, z: M, "has 4 parameters"),
         (lambda M, X, *, y: M, "keyword-only"),
-        ("stiefel", "decorates a function .* got str; pass options by keyword"),
-        (dict, r"the parameters of dict cannot be read: expected f\(M, X\) or f\(M, X, y\)"),
+        ("stiefel", "must be given a function .* got str; pass options by keyword"),
+        (dict, r"the signature of dict cannot be read: expected f\(M, X\) or f\(M, X, y\)"),
     ],
 )
 def test_wrong_functions(function, words):
@@ -621,7 +621,7 @@ def test_another_error_of_the_function_keeps_its_type_and_gets_a_note(wrong, err
     ],
 )
 def test_a_derivative_of_the_wrong_shape(options, what):
-    words = rf"the {what} of objective 'fourth_power' has shape \({R}, {D}\), expected M's"
+    words = rf"the {what} of 'fourth_power' has shape \({R}, {D}\), expected the shape of M"
     with pytest.raises(ObjectiveError, match=words):
         ldr.solve(numpy_objective(fourth_power, **options), X, R)
 
@@ -765,7 +765,7 @@ def test_arguments_cannot_be_written_to(backend, what):
 
     derived = {"gradient": gradient, "hessian": hessian} if backend == "numpy" else {}
     own = ldr.objective(manifold="grassmann", backend=backend, **derived)(function)
-    with pytest.raises(ObjectiveError, match=r"writes into its arguments.*M = M.copy\(\)"):
+    with pytest.raises(ObjectiveError, match=r"changes its arguments in place.*M = M.copy\(\)"):
         ldr.solve(own, X, 2, y=y)
     np.testing.assert_array_equal(y, before)
 

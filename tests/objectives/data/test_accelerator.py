@@ -48,7 +48,9 @@ def test_a_solution_on_a_device_that_is_not_there():
     else:
         pytest.skip("there is a device")
     X = DATA["centred"]
-    with pytest.warns(DeviceWarning, match="device='gpu' was requested, but jax finds none"):
+    with pytest.warns(
+        DeviceWarning, match="device='gpu' was requested, but jax finds no such device"
+    ):
         result = ldr.solve("pca", X, 2, device="gpu")
     assert result.value == ldr.solve("pca", X, 2).value
     assert accelerator("cpu") is None
@@ -59,7 +61,7 @@ def test_a_device_that_jax_finds_or_that_no_jax_looks_for(monkeypatch):
     assert accelerator("gpu") == Accelerator("gpu")
     monkeypatch.undo()
     monkeypatch.setitem(sys.modules, "jax", None)
-    with pytest.warns(DeviceWarning, match="but jax is not installed: the processor is used"):
+    with pytest.warns(DeviceWarning, match="but jax is not installed: the CPU is used"):
         assert accelerator("gpu") is None
 
 

@@ -258,7 +258,7 @@ def sparse_chunks():
         (dd.from_pandas(pd.DataFrame({"a": [1, 2], "b": ["x", "y"]})), "column 'b' of type"),
         (dd.from_pandas(pd.DataFrame(index=range(9))), "X has no columns"),
         (dd.from_pandas(pd.Series([1, 2])), "X is a Series; a Dask array or DataFrame"),
-        ([da.ones((40, 5))], r"X\[0\] is a Dask array: stack such arrays first"),
+        ([da.ones((40, 5))], r"X\[0\] is a Dask array in a list: pass"),
     ],
 )
 def test_what_is_no_matrix_of_numbers_is_refused(X, message):
@@ -268,17 +268,19 @@ def test_what_is_no_matrix_of_numbers_is_refused(X, message):
 
 def test_lengths_must_agree():
     X = da.ones((40, 5), chunks=(10, 5))
-    with pytest.raises(DataError, match="y has 39 labels for 40 samples"):
+    with pytest.raises(DataError, match="y has 39 labels, expected 40"):
         ldr.solve("orthogonal-lda", X, r=1, y=da.ones(39, chunks=7))
     with pytest.raises(DataError, match="the views in X have 40 and 39 rows"):
         ldr.solve("orthogonal-cca", (X, X[:-1]), r=1)
-    with pytest.raises(DataError, match="an array given with X has 39 rows, expected 40"):
+    with pytest.raises(DataError, match="an array passed with X has 39 rows, expected 40"):
         as_samples(X).reduce(rows_of, operator.add, da.ones(39, chunks=7))
 
 
 def test_chunks_of_other_lengths_than_said():
     X = da.ones((40, 5), chunks=(10, 5)).map_blocks(lambda chunk: chunk[:-1], dtype=float)
-    with pytest.raises(DataError, match="X has a chunk of 9 rows, but its Dask array declares 10"):
+    with pytest.raises(
+        DataError, match="X has a chunk of 9 rows, where the Dask array declares 10"
+    ):
         ldr.solve("pca", X, r=2)
 
 
@@ -288,7 +290,7 @@ def test_all_rows_come_at_once_only_where_they_fit(monkeypatch):
     assert ldr.solve("pca", X, r=2).notes == ()
     monkeypatch.setattr(memory, "SMALL", 0)
     monkeypatch.setattr(memory, "available", lambda: (2000.0, "a small machine"))
-    with pytest.raises(DataError, match="needs all of its rows at once"):
+    with pytest.raises(DataError, match="computes from all rows at once"):
         ldr.solve("npe", X, r=2)
     ldr.solve("pca", X, r=2)
 

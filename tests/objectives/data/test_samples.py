@@ -363,10 +363,10 @@ def objects(*labels):
 
 
 REFUSED_LABELS = [
-    ([0, 1, 0], "y has 3 labels for 4 samples"),
+    ([0, 1, 0], "y has 3 labels, expected 4"),
     (np.zeros((4, 1)), r"1-D.*\(4, 1\).*ravel"),
     (np.zeros((2, 2)), r"1-D.*\(2, 2\)"),
-    ("spam", "y must hold an entry for each sample, but is one str"),
+    ("spam", "y must have an entry for each sample, but is a str"),
     ([1, 1, 1, 1], r"single class \(1\)"),
     (["a"] * 4, r"single class \('a'\)"),
     ([0, 1, np.nan, 1], "1 missing or infinite label.*position 2"),
@@ -376,12 +376,12 @@ REFUSED_LABELS = [
     (pandas.Series([1, None, 2, 1], dtype="Int64"), "1 missing.*position 1"),
     (pandas.to_datetime(["2020", None, "2021", "2020"]), "1 missing"),
     ([0.1, 0.7, 0.3, 0.1], "looks continuous.*3 distinct values in 4"),
-    (np.array([1, "a", 1, "a"], dtype=object), "cannot be compared"),
+    (np.array([1, "a", 1, "a"], dtype=object), "cannot be sorted"),
     ([1j, 2, 1j, 2], "must hold class labels"),
     ([0, 1, 2, 3], "must be more than the number of classes: y has 4 samples"),
     (np.ma.masked_array([0, 1, 0, 1]), "masked array"),
     ([[1, 2], [3], [1], [2]], "could not be read"),
-    (objects([1], [2], [1], [2]), "cannot be compared"),
+    (objects([1], [2], [1], [2]), "cannot be sorted"),
     (objects([1], [2], pandas.NA, [2]), "1 missing or infinite label.*position 2"),
     (objects(Incomparable(), 1, 2, [1]), "1 missing or infinite label.*position 0"),
 ]

@@ -278,7 +278,13 @@ def test_classes_without_spread(name):
 @pytest.mark.parametrize(
     ("name", "y", "parameters", "error", "message"),
     [
-        ("lmnn", LABELS, {"neighbours": 20}, DataError, r"class 0 has 20 sample\(s\); at least 21"),
+        (
+            "lmnn",
+            LABELS,
+            {"neighbours": 20},
+            DataError,
+            r"class 0 of y has 20 sample\(s\); each class needs at least 21",
+        ),
         ("lmnn", None, {}, ArgumentError, "needs labels"),
         ("nca", None, {}, ArgumentError, "needs labels"),
         ("nca", np.zeros(len(X)), {}, DataError, "class"),
