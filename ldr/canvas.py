@@ -228,7 +228,7 @@ def draw_points(ax: Axes, colouring: Colouring, *coordinates: Array) -> None:
         return
     for rows, colour, marker, _ in colouring.groups(n):
         group = [coordinate[rows] for coordinate in coordinates]
-        order = 1.0 + 0.5 / (1.0 + sum(map(np.var, group)))  # classes of small spread lie on top
+        order = 1.0 + 0.5 / (1.0 + sum(map(np.var, group)))  # draw classes of small spread on top
         scatter(*group, color=colour, marker=marker, alpha=alpha, zorder=order, **style)
 
 

@@ -318,7 +318,7 @@ def _objective_value(new: Part) -> float:
     coordinates = problem.views[0].coordinates
     M = coordinates.carried(result.M, P)
     if coordinates.is_whitened and isinstance(problem.manifold.factors[0], Orthonormal):
-        # f depends only on the span of M, so that any orthonormal M of this span gives its value.
+        # f depends only on the span of M: any orthonormal basis of the span gives the same value.
         M = polar_factor(M / power_of_two(M))
     Z = problem.point([M])
     if isinstance(problem, Carried):

@@ -208,7 +208,7 @@ class Table:
         if not where:
             raise ArgumentError(f"{self.name}: every column is left out")
         if where == list(range(len(columns))):
-            return self  # the same object, so that a memory map is not loaded
+            return self  # returns the same object, because a copy would load a memory map
         if isinstance(X, Source):
             return replace(self, X=X.select([columns[j] for j in where]))
         return replace(self, X=X.iloc[:, where] if hasattr(X, "iloc") else X[:, where])

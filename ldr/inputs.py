@@ -36,7 +36,7 @@ _SHORTEST = 1e-6
 
 def as_objective(objective: str | Objective, parameters: dict[str, object]) -> Objective:
     """Return the objective with a name, or an instance unchanged."""
-    if "sample_weight" in parameters:  # other functions have no sample weights
+    if "sample_weight" in parameters:  # some functions take no sample weights
         raise ArgumentError(
             "sample_weight= is not supported here: all samples have equal weight; repeat samples "
             "instead"

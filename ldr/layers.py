@@ -116,7 +116,7 @@ def layer(
         def look(X: Traced, y: Traced) -> None:
             found.append(statement_of(objective, Given(X, y, parameters), 1))
 
-        jax.eval_shape(look, list(X), y)  # traces the shapes without computing
+        jax.eval_shape(look, list(X), y)  # computes the shapes only
         return found[0] is not None
 
     def solved(X: Traced, y: Traced, parameters: dict[str, Traced]) -> Result:
@@ -225,7 +225,7 @@ def layer(
             lambda _, b: (add(jnp.add, b[0], transposed(X, y, parameters, b[1])), b[1]),
             symmetric=True,  # so that jax does not transpose the linear system
         )
-        # Adding 0 * known makes its cotangent an array; jax up to 0.6 passes a symbolic zero.
+        # Adding 0 * known gives `known` an array as cotangent; jax up to 0.6 has a symbolic zero.
         return add(lambda each: each + nothing_of(known), found)
 
     @jax.custom_jvp

@@ -172,7 +172,7 @@ def solve_near(
     run = minimise(now, M, solver, first, observers)
     for k in range(_TIMES):
         if run.status in _TOLD or (k != 1 and run.iterations >= left):
-            break  # at k = 1 one more evaluation can show that the run has converged
+            break  # one evaluation of the next approximation can show convergence
         before = run.value
         with until_told() as told:
             now = near(problem, run.M)

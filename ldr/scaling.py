@@ -77,7 +77,7 @@ class Units:
 def undone(result: Result, scales: tuple[Array, ...]) -> Result:
     """Return a result in original units from that for scaled columns; its model is unchanged."""
     features = as_tuple(result.features)
-    # Maps from nonlinear features do not change, because the features are of scaled columns.
+    # Maps of nonlinear features do not change: the features are computed from scaled columns.
     units = [np.ones(1) if f else scale for f, scale in zip(features, scales, strict=True)]
     others = units[::-1] if len(units) > 1 else [np.ones(1)]
     predictors = zip(result.predictors, units, others, strict=False)

@@ -55,13 +55,13 @@ _QUERIES = 1000
 # distance in a tree takes _CALL + _CALL_PER_COLUMN d times as long as by matrix products.
 _LEAST_ROWS, _MOST_COLUMNS, _ASKED = 1000, 100, 50
 _CALL, _CALL_PER_COLUMN = 2.0, 0.15
-# Number of terms in all distances from which a search takes a second on one thread.
+# Number of terms of all distances above which a search takes over a second on one thread.
 _LONG = 2**33
 # Number of rows in a leaf of the k-d tree.
 _LEAF = 64
 # Number of rows above which a warning states that a graph of neighbours takes long.
 _MANY_ROWS = 20_000
-# Number of entries in a batch of neighbours' Gram matrices, and in a batch within the cache.
+# Largest number of entries of neighbours' Gram matrices: in a batch, and in a part for the cache.
 _BATCH, _CACHED = 2**20, 2**16
 # Threshold: distances with a smaller relative difference tie, so that a neighbour is ambiguous.
 _EQUAL = 1e-10

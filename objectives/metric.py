@@ -276,8 +276,8 @@ def _is_saturated(p: Array) -> bool:
 
 HINGES = ("squared", "linear")
 
-# Full-rank problem: stopping rule, and number of rows on which it and random points give starts.
-# With all 2000 rows and 50 columns either of them takes a quarter of the time of all runs.
+# Full-rank problem: stopping rule, and number of rows for this problem and for random starts. With
+# all 2000 rows and 50 columns each of these takes a quarter of the time of all runs.
 _ROUGHLY, _SOME_ROWS = Stopping(1e-4, 50), 1000
 
 

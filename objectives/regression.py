@@ -53,9 +53,9 @@ from ldr.solvers.manifolds import Array, Euclidean, Product, Stiefel
 from ldr.solvers.manifolds.manifold import thin_svd
 from ldr.solvers.problem import Point
 
-# Tolerance of residuals relative to the largest eigenvalue, and limit of matrix products.
+# Tolerance of residuals relative to the largest eigenvalue, and largest number of matrix products.
 _EXACT, _MOST_PRODUCTS = 1e-8, 300
-# Iteration limit of LSMR for the lasso's baseline; well-conditioned data need some tens.
+# Iteration limit of LSMR for the lasso's baseline; well-conditioned data need some tens of steps.
 _LSMR_STEPS = 500
 # Function that returns the rounding error of the value of a regression, relative to its terms.
 Rounding = Callable[[Array, float], float]

@@ -14,7 +14,7 @@ import numpy as np
 
 from ldr.solvers.errors import ArgumentError, DataError
 
-# Squares of data outside this range, and their products with counts, overflow in float64.
+# Range of data whose squares, multiplied by counts, neither overflow nor underflow in float64.
 SMALLEST, LARGEST = 1e-130, 1e130
 
 

@@ -310,7 +310,7 @@ def idle_cores(order: int) -> Iterator[None]:
 def idle_count() -> int:
     """Return the number of cores that were idle in the last minute."""
     load = os.getloadavg()[0] if hasattr(os, "getloadavg") else 0.0
-    return max(1, (os.cpu_count() or 1) + 1 - round(load))  # the load counts this process
+    return max(1, (os.cpu_count() or 1) + 1 - round(load))  # the system load includes this process
 
 
 def _share(count: float) -> None:

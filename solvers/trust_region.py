@@ -74,7 +74,7 @@ def truncated_cg(
             break
         z = residual if preconditioner is None else preconditioner(M, residual)
         rz, previous = rr if z is residual else inner(M, residual, z), rz
-        if not rz > 0:  # the residual is rounding error
+        if not rz > 0:  # the residual is a rounding error
             break
         beta = rz / previous
         direction = beta * direction - z
@@ -303,5 +303,5 @@ class GradientsFirst(Solver[State]):
             if stuck:
                 break
         further = TrustRegion().states(problem, state.point.M, stopping)
-        next(further)  # skip the end of L-BFGS, which is the first state
+        next(further)  # skip the first state, which repeats the end of L-BFGS
         yield from further

@@ -25,7 +25,7 @@ import typer
 from ldr.objectives.docstrings import described
 from ldr.types import Argument
 
-# Each option of the command line: flags if not the name, placeholder of the value, help text.
+# Options of the command line: flags (if not the name), placeholder of the value, help text.
 _ENTRIES = described("""
 Parameters
 ----------
@@ -202,7 +202,7 @@ def literal(text: str) -> object:
         return text
 
 
-# By required input of an objective: field of `Selection`, and command-line option.
+# Each required input of an objective, with a field of `Selection` and a command-line option.
 NEEDED = {
     "labels": ("label", "--label COLUMN"),
     "response": ("label", "--response COLUMN"),
@@ -354,7 +354,7 @@ def is_printed() -> bool:
         sys.stdout.flush()
     except OSError as error:
         complain(f"standard output: {error.strerror}")
-        # Python flushes standard output again at exit, which cannot fail on the null device.
+        # Python flushes standard output again at exit: on the null device this flush cannot fail.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return False
     return True

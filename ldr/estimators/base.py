@@ -450,7 +450,7 @@ class Projection(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
         if r is not None:
             r = r if is_asked("n_components", r) else whole("n_components", r, least_r(objective))
         options = {name: getattr(self, name) for name in _PASSED}
-        if isinstance(options["random_state"], np.random.RandomState):  # a legacy NumPy generator
+        if isinstance(options["random_state"], np.random.RandomState):  # NumPy's legacy generator
             options["random_state"] = int(options["random_state"].randint(np.iinfo(np.int32).max))
         # scikit-learn accepts integers for verbose; ldr requires True or False.
         followed = flag("verbose", bool(verbose) if type(verbose) is int else verbose)
@@ -893,7 +893,7 @@ def taking(function: Callable[..., Any], method: type[Objective]) -> Callable[..
         return function(*given.args, **given.kwargs)
 
     called.__doc__ = inspect.cleandoc(function.__doc__ or "")
-    for each in refused:  # remove the arguments that a method refuses from its docstring
+    for each in refused:  # remove from the docstring the arguments that a method refuses
         entry = rf"^{each} : .*\n(?:    .*\n)+|^{each}, |, {each}$|(?<=, ){each}, "
         called.__doc__ = re.sub(entry, "", called.__doc__, flags=re.MULTILINE)
     called.__signature__ = signature  # type: ignore[attr-defined]

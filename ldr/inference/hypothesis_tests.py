@@ -56,7 +56,7 @@ _MOVED = {
 class Null:
     """Null hypothesis of a method on its data; draws data under the hypothesis."""
 
-    kind: str  # what is permuted, a key of `NULLS`
+    kind: str  # kind of permutation, a key of `NULLS`
     moved: str  # the permuted part of the data, a key of `_MOVED`
     views: tuple[Array, ...]  # arrays of shape (n, d); the last may be background data
     y: np.ndarray | None
@@ -412,7 +412,7 @@ def permutation_test(
     hypothesis.check()
     same_starts = int(rng.integers(2**31))
     options: dict[str, Argument] = {"certify": False, "random_state": same_starts}
-    own, same = hypothesis.own(), deepcopy(rng)  # the stepwise test repeats the permutations
+    own, same = hypothesis.own(), deepcopy(rng)  # the stepwise test uses the same permutations
     with within(as_seconds(time_limit)):
         given, labels = own.problem(0)
         value = solve(objective, given, r, y=labels, groups=own.trials, **options).value

@@ -29,7 +29,7 @@ from ldr.solvers.manifolds import Array
 from ldr.solvers.problem import RiemannianProblem
 from ldr.types import PerView
 
-# Finite differences: first step, relative to the length scale of the line or to |M|, and factor
+# Finite differences along a line: first step, relative to the line's length or to |M|, and factor
 # between successive steps.
 _STEP, _SHORTER = 2e-3, 4.0
 _STEPS = 8
@@ -38,7 +38,7 @@ _ALIKE = 1e-5
 # An extrapolation is accurate if its relative change is below _GOOD. After a change below _ROUNDED,
 # larger changes at shorter steps are rounding errors.
 _GOOD, _ROUNDED = 1e-9, 1e-7
-# Shares of the gradient and of the value below which their changes along a line are zero.
+# Thresholds: along a line, a change is zero below this share of the gradient, or of the value.
 _NOTHING = 1e-7, 1e-2
 
 
@@ -63,7 +63,7 @@ def rate(optimum: Optimum, line: Callable[[float], BoundObjective], length: floa
             q = _SHORTER ** (2 * j)
             row.append(row[-1].combined(q / (q - 1), -1 / (q - 1), upper))
             found = max(row[j].apart(other, least) for other in (row[j - 1], upper))
-            if j == 1 and found <= _ALIKE:  # extrapolation about squares the relative error
+            if j == 1 and found <= _ALIKE:  # extrapolation roughly squares the relative error
                 found *= found
             if found < error:
                 best, error = row[j], found

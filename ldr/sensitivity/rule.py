@@ -27,7 +27,7 @@ from ldr.solvers.manifolds import Array
 
 # Function of X, M and parameters that returns the quantities to be differentiated.
 Function = Callable[..., Observed]
-# Threshold of the relative difference between jax's values or gradient and those of the problem.
+# Largest relative difference of values, or of gradients, between jax and the problem's own code.
 _SAME = 1e-8
 
 

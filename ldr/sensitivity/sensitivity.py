@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from ldr.sensitivity.rule import Known
 
 Found = TypeVar("Found")
-# Threshold of the relative difference between jax's value at the optimum and the result's value.
+# Largest relative difference between jax's value at the optimum and the value of the result.
 _SAME = 1e-6
 
 

@@ -35,7 +35,7 @@ KEPT_SHAPES = 8
 MANY_SHAPES = 100
 # Number of operations above which a Hessian takes seconds to compile (6 ms an operation).
 LONG = 300
-# Seconds of a compilation after which a message recommends a way to avoid it.
+# Seconds of compilation after which a message recommends how to avoid compilations.
 PATIENCE = 5.0
 
 _shapes = count(1)

@@ -53,7 +53,7 @@ def _limits() -> Iterator[tuple[float, str]]:
     """Yield the free bytes of the machine, the process's limit and the container."""
     if os.name != "posix":
         return  # on Windows a failed allocation raises MemoryError
-    resource = import_module("resource")  # Windows does not have this module
+    resource = import_module("resource")  # Windows lacks the module `resource`
     free = _bytes(r"MemAvailable:\s*(\d+) kB", "/proc/meminfo", 1024)
     pages = float(os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES"))
     yield pages if free is None else free, "the machine"

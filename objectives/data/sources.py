@@ -486,7 +486,7 @@ class TextFile(Table):
         self._cells: tuple[str, ...] = ()
         pyarrow = arrow("", "text")
         try:
-            with self._reader(threads=False) as reader:  # threads would name no faulty row
+            with self._reader(threads=False) as reader:  # threaded readers name no bad row
                 self._schema = reader.schema
             names = self._schema.names  # raises an error if names are not UTF-8
         except (pyarrow.ArrowException, OSError, ValueError) as error:
@@ -508,7 +508,7 @@ class TextFile(Table):
         csv = arrow("csv", "text")
         with self.path.open("rb") as file:
             first = len(file.readline(16 * _BLOCK_BYTES))
-        missing = [*csv.ConvertOptions().null_values, "<NA>", "None"]  # pandas' missing values
+        missing = [*csv.ConvertOptions().null_values, "<NA>", "None"]  # pandas' missing-value marks
         return csv.open_csv(
             self.path,
             csv.ReadOptions(
@@ -539,7 +539,7 @@ class TextFile(Table):
             with self._reader(kinds) as reader:
                 yield from reader
         except (pyarrow.ArrowException, ValueError):
-            with self._reader(kinds, threads=False) as reader:  # threads would name no faulty row
+            with self._reader(kinds, threads=False) as reader:  # threaded readers name no bad row
                 deque(reader, maxlen=0)
             raise
 

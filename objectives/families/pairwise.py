@@ -51,7 +51,7 @@ from ldr.solvers.problem import Point
 # Number of distances in a block: half a MiB, so that it fits into the cache.
 _BLOCK_NUMBERS = 2**16
 
-# For some rows of distances D: phi, its derivative W, and the map dD -> dW, which may overwrite dD.
+# For rows of distances D: phi, W = dphi/dD, and the map dD -> dW, which may overwrite dD.
 Told = tuple[float, Array, Callable[[Array], Array]]
 # Function that adds half of the contribution of some rows to a Hessian product.
 RowProduct = Callable[[Array, Change], None]

@@ -35,7 +35,7 @@ _PART_ROWS = 10
 
 Kept = TypeVar("Kept", bound=Point)
 
-# A sum over rows: a scalar or an array.
+# Type of a sum over rows: a scalar or an array.
 Total: TypeAlias = Any
 
 

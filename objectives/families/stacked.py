@@ -14,7 +14,7 @@ from ldr.objectives.statistics.products import Between
 from ldr.objectives.statistics.time import check_lag
 from ldr.solvers.manifolds import Array
 
-# Threshold: a within-class scatter below this share of the total is not found by subtraction.
+# Share of the total below which a within-class scatter is not computed by subtraction.
 _CANCELLED = 1e-3
 
 

@@ -26,7 +26,7 @@ from ldr.solvers.linalg.krylov import Ritz, block_krylov
 from ldr.solvers.manifolds import Array, Grassmann, polar_factor
 from ldr.solvers.problem import Point
 
-# Threshold: a residual sum of squares below this share of the total is not found by subtraction.
+# Share of the total below which a residual sum of squares is not computed by subtraction.
 _CANCELLED = 1e-4
 # M counts as orthonormal if the entries of |M'M - I| are at most this large.
 _ORTHONORMAL = 1e-12
@@ -86,7 +86,7 @@ class Trace(BoundObjective):
     is_square: bool = field(default=False, kw_only=True)
     outside: float | None = field(default=0.0, kw_only=True)
     doubt: float = field(default=0.0, kw_only=True)
-    _size: float = field(default=1.0, init=False)  # the solver uses A / _size, of order 1
+    _size: float = field(default=1.0, init=False)  # the solver uses A / _size, which is of order 1
     _by_krylov: list[Ritz] = field(default_factory=list, init=False)
 
     plain = True  # f depends on M through tr(M'AM) only

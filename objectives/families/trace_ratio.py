@@ -219,7 +219,7 @@ class TraceRatio(BoundObjective, Compared):
     sibling: str = field(default="", kw_only=True)
     inside: Array = field(init=False)
     left_out: float = field(default=0.0, init=False)
-    _size: float = field(default=1.0, init=False)  # the solver uses B / _size, of order 1
+    _size: float = field(default=1.0, init=False)  # the solver uses B / _size, which is of order 1
     _rank: int = field(init=False)  # numerical rank of B after scaling to a unit diagonal
 
     def __post_init__(self) -> None:
@@ -307,7 +307,7 @@ class TraceRatio(BoundObjective, Compared):
 
     @cached_property
     def _heuristic(self) -> Array:
-        # For semidefinite A and singular B, (A, B + |A|) has the ordered eigenvectors of (A, B).
+        # For semidefinite A and singular B, (A, B + |A|) has the eigenvectors of (A, B), in order.
         size = self.A if self.objective.sense == "max" else -self.A
         B = self.B if self.definite else size + self.B
         _, vectors = generalised_top_eigenvectors(self.A, B, self.r)

@@ -103,7 +103,7 @@ _CONSTANT = 1e-14
 _TELLING, _DIFFERENT = 3, 1e-11
 # Largest number of entries of X'LZ, per entry of X, for which this product is stored.
 _FILLED = 4.0
-# Tolerance of residuals relative to the largest eigenvalue, and limit of matrix products.
+# Tolerance of residuals relative to the largest eigenvalue, and largest number of matrix products.
 _EXACT, _MOST_PRODUCTS = 1e-8, 3000
 
 

@@ -116,7 +116,7 @@ def stacked_roots(S: Array) -> tuple[Array, Array]:
 # Share of the eigenvectors below which LAPACK's driver for selected ones is faster. Both are
 # equally fast at shares of 0.15 to 0.2 for orders 64 and 128, 0.1 for 256, 0.25 for 512.
 _PARTIAL_SHARE = 0.15
-# Least order, and order per eigenvector, for block Krylov: 6 times as fast at order 2000, r = 5.
+# Block Krylov: least order, and least order per eigenvector (6 times as fast at 2000 and r = 5).
 _MANY, _MANY_PER_VECTOR = 1000, 150
 # A matrix is not graded if the largest entries of its rows differ by less than this factor.
 _ALIKE = 1e4
@@ -168,7 +168,7 @@ def symmetric_eigen(A: Array) -> tuple[Array, Array]:
 def is_graded(A: Array) -> bool:
     """Return True if some rows of the symmetric A are far larger than other nonzero rows."""
     entries = A.ravel(order="K")
-    length = math.sqrt(np.vdot(entries, entries))  # for an infinite length the test below decides
+    length = math.sqrt(np.vdot(entries, entries))  # the test below also handles an infinite length
     # Python's floats overflow to infinity without a warning, unlike NumPy's.
     if length <= _ALIKE * float(np.minimum.reduce(np.abs(A.diagonal()))):
         return False
