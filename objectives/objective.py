@@ -1,4 +1,4 @@
-"""Objectives, such as PCA() + 0.5 * OrthogonalLDA() - ldr.l1(0.1): methods, sums and penalties."""
+"""Objectives, such as PCA() + 0.5 * OrthogonalLDA() + ldr.l1(0.1): methods, sums and penalties."""
 
 from __future__ import annotations
 
