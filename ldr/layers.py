@@ -116,7 +116,7 @@ def layer(
         def look(X: Traced, y: Traced) -> None:
             found.append(statement_of(objective, Given(X, y, parameters), 1))
 
-        jax.eval_shape(look, list(X), y)  # computes the shapes only
+        jax.eval_shape(look, list(X), y)  # computes the shapes of the results, not the results
         return found[0] is not None
 
     def solved(X: Traced, y: Traced, parameters: dict[str, Traced]) -> Result:
@@ -179,7 +179,7 @@ def layer(
     ) -> Traced:
         def in_kind(*given: Traced) -> Traced:
             found = zip(as_tuple(function(*given)), shapes(X), strict=True)
-            with np.errstate(over="ignore"):  # jax computes in single precision by default
+            with np.errstate(over="ignore"):  # conversion to jax's single precision may overflow
                 return tuple(np.asarray(each, shape.dtype) for each, shape in found)
 
         method = "broadcast_all" if together else "sequential"

@@ -419,7 +419,7 @@ def matrices_lead_back_to_their_point(case: Case) -> None:
     if len(problem.blocks(M)) > 1:
         return
     lowered = problem.lower(problem.lift(M))
-    if lowered.shape == M.shape:  # the problem has no variables but M
+    if lowered.shape == M.shape:  # M is the only variable of the problem
         assert_allclose(problem.at(lowered).value, problem.at(M).value, rtol=1e-8)
 
 

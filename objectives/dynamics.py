@@ -233,7 +233,7 @@ class LinearDynamics(BoundObjective):
 
     def baseline(self) -> Array:
         k = len(self.states.T)
-        if self.r == k:  # M spans the whole space: use the identity
+        if self.r == k:  # if r = k, M spans the whole space: use the identity
             return np.eye(k)
         return top_eigenvectors(self.states.T @ self.states, self.r)[1]
 

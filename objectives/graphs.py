@@ -79,7 +79,7 @@ def _keep_graph(owner: object, name: str) -> None:
 def _is_matrix(given: npt.ArrayLike) -> bool:
     try:
         return np.ndim(given) == 2
-    except ValueError:  # a list of rows of unequal lengths
+    except ValueError:  # rows of unequal lengths form no array
         return False
 
 

@@ -76,7 +76,7 @@ class RegressionPoint(Point):
     def value(self) -> float:
         problem, M = self._problem, self.M
         fit = problem.constant + float(np.vdot(self.residual, self.residual))
-        root = math.sqrt(problem.ridge) * M  # scaled first, because |M|^2 may overflow
+        root = math.sqrt(problem.ridge) * M  # scaling M first avoids overflow of |M|^2
         return fit + float(np.vdot(root, root)) + problem.lasso * float(np.abs(M).sum())
 
     @cached_property
@@ -315,7 +315,7 @@ class WideRows:
         w, centre = samples.weights, column_means(X, samples.weights)
         roots = np.ones(samples.n) if w is None else np.sqrt(w)
         columns = scaled_rows(X, None if w is None else roots).tocsc()
-        # Indices of 32 bits take half of the memory.
+        # Indices of 32 bits take half of the memory of 64 bits.
         if max(*columns.shape, columns.nnz) <= np.iinfo(np.int32).max:
             columns.indices = columns.indices.astype(np.int32, copy=False)
             columns.indptr = columns.indptr.astype(np.int32, copy=False)

@@ -72,7 +72,7 @@ def random_points(
     The random M are combinations of the eigenvectors of E[|x|^2 x x'] with variance, signed for
     positive skewness.
     """
-    X = X / power_of_two(X)  # so that fourth powers do not overflow
+    X = X / power_of_two(X)  # scaled, so that fourth powers do not overflow
     axes = oriented(fourth_order_directions(X, weights), X, weights)
     lengths, (k, r) = np.linalg.norm(X @ axes, axis=0), problem.manifold.shape
     varied = lengths > rank_tolerance(k) * lengths.max()

@@ -371,7 +371,7 @@ def joint_filters(objective: CSP, opened: Opened, r: int) -> JointFilters:
     slopes = probabilities @ (0.5 / powers) + 0.75 * np.abs(fourth) * (probabilities @ powers)
     doubt = r * error * float(np.max(slopes * np.sum(V**2, axis=0)))
     inner = whitened.coordinates
-    V = V * np.sqrt(len(C))  # so that signals have unit mean power
+    V = V * np.sqrt(len(C))  # scales signals to unit mean power
     coordinates = Whitening(inner.W @ V, np.linalg.solve(V, inner.inverse), inner.outer)
     view = opened.compact.view(whitened.mean, whitened.scatter).within(whitened)
     views = (replace(view, coordinates=coordinates),)

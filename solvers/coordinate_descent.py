@@ -87,7 +87,7 @@ def _swept(Z: Array | LessMeans, t: Array, m: Array, penalty: float) -> Array:
     times, sweeps = 1, 100
     if isinstance(Z, LessMeans):
         columns, t = Z.K, t + (Z.b @ m) * Z.a
-        times, sweeps = 10, 10  # time limit is tested every 10 sweeps
+        times, sweeps = 10, 10  # the time limit is tested every 10 sweeps
     model = Lasso(
         alpha=penalty / (2 * Z.shape[0]),
         fit_intercept=False,
@@ -136,7 +136,7 @@ def _to_minimum(Z: Array | LessMeans, t: Array, m: Array, slope: Array) -> tuple
         downhill = (Z.T @ (t - Z @ m) - slope)[:, None]
         return conjugate_gradients(lambda V: Z.T @ (Z @ V), downhill)[0][:, 0], 1.0
     wide = 1 < len(Z) <= Z.shape[1]
-    rows = Z[:-1]  # centred rows add up to zero: the last is redundant
+    rows = Z[:-1]  # centred rows add up to zero: the last row is redundant
     factor = cholesky((rows @ rows.T if wide else Z.T @ Z).T)
     if factor is not None and factor.diagonal().min() > _INDEPENDENT * factor.diagonal().max():
         solve = partial(scipy.linalg.cho_solve, (factor, True))

@@ -27,9 +27,9 @@ from ldr.solvers.status import Status
 _SUFFICIENT_DECREASE = 0.1  # delta: least decrease relative to the slope
 _CURVATURE = 0.9  # sigma: largest final slope relative to the initial slope
 _VALUE_NOISE = 1e-10  # epsilon: a smaller relative increase of f is rounding
-_VALUE_ROUNDING = 1e-13  # smaller relative differences of f are rounding
+_VALUE_ROUNDING = 1e-13  # threshold: smaller relative differences of f are rounding errors
 _EXPANSION = 5.0  # rho: growth factor of a step
-_SHRINKAGE = 0.66  # gamma: if a bracket shrinks by less, it is halved
+_SHRINKAGE = 0.66  # gamma: a bracket is halved if it shrinks by less than this factor
 _MOST_TRIALS = 40
 
 
@@ -89,7 +89,7 @@ def search(
             t = 0.5 * (low.t + high.t)
         else:
             t = _secant(low, high)
-        if high is not None and not low.t < t < high.t:  # no float lies between the ends
+        if high is not None and not low.t < t < high.t:  # no float lies inside the bracket
             break
         trial = line.trial(t)
     return None

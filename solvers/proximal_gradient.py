@@ -406,7 +406,7 @@ def _on_support(
         tolerance=0.1 * problem.threshold / max(abs(point.value), np.finfo(float).tiny),
         max_iterations=100,
     )
-    flat = _FLATTER * point.gradient_norm  # stop early, while the support may grow
+    flat = _FLATTER * point.gradient_norm  # Newton's method stops early, while the support may grow
     if flat < _NEAR_THE_END * problem.threshold:  # the support is likely final: converge
         flat = 0.0
     new, iterations, radius = point, 0, float(np.linalg.norm(point.proximal.V))

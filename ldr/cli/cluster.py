@@ -56,7 +56,7 @@ def read_in_chunks(path: Path, separator: str = "", header: bool = True) -> Tabl
         raise FileNotFoundError(2, "no such file", str(path))
     if ending not in (*TABLES, ".npy"):
         raise ArgumentError(f"{path}: --cluster takes .csv, .tsv, .parquet and .npy files")
-    where = path.resolve()  # the workers may have other working directories
+    where = path.resolve()  # Dask workers may have other working directories
     try:
         X = _rows(where, ending, separator or SEPARATORS.get(ending, ""), header)
     except (DataError, MemoryError):

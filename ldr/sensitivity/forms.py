@@ -533,7 +533,7 @@ class DataForms(DataSums):
         return weights(self._known)
 
     def scatters_of_classes(self) -> Any:
-        if self.data is None:  # a class is represented by its first row
+        if self.data is None:  # the first row of a class represents the class
             return self.rows.of_groups((self.y[:, None] == self.y[None, :]).argmax(axis=1))
         return self.rows.of_groups(np.unique(self.y, return_inverse=True)[1])
 

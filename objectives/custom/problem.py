@@ -113,7 +113,7 @@ class FunctionTerm(RowTerm):
     def _seen(self, rows: Samples, mean: Array) -> Matrix:
         if rows.is_sparse:
             return rows.array.astype(np.float64, copy=False)
-        X = rows.dense()  # a copy, because the user's function may change it
+        X = rows.dense()  # a copy, because the user's function may change the rows
         return read_only(X - mean if self.objective.center else X)
 
 

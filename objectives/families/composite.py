@@ -416,13 +416,13 @@ def _intersection(own: Sequence[tuple[Coordinates, int]]) -> tuple[Coordinates, 
         if coordinates.is_columns:
             continue
         lifted = coordinates.lift(np.eye(k))
-        lifted = lifted / np.abs(lifted).max(axis=0)  # so that squares do not overflow
+        lifted = lifted / np.abs(lifted).max(axis=0)  # scaled, so that squares do not overflow
         basis = lifted / np.linalg.norm(lifted, axis=0)
         if Q is None:
             frame, Q = coordinates, basis
             continue
         U, cosines, _ = np.linalg.svd(Q.T @ basis)
-        inside = np.sum(cosines > 1.0 - 1e-10)  # angles below 1e-5 are rounding errors
+        inside = np.sum(cosines > 1.0 - 1e-10)  # principal angles below 1e-5 are rounding errors
         if inside < Q.shape[1]:
             Q = Q @ U[:, :inside]
             frame = Subspace(Q, name="the subspace that the terms have in common")

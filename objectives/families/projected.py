@@ -179,7 +179,7 @@ class DenseRows:
         compact = Compact.of(samples)
         m = mean(compact.rows)
         X = np.asarray(compact.rows.dense() - m)
-        X -= np.average(X, 0, samples.weights)  # centring twice removes the rounding errors
+        X -= np.average(X, 0, samples.weights)  # centring twice removes rounding errors of the mean
         return cls(X, compact.view(m), samples.marks)
 
     @classmethod

@@ -126,7 +126,7 @@ class Remembered(Generic[Kept]):
 
     def at(self, M: Array, make: Callable[[Array], Kept]) -> Kept:
         """Return the cached point at M, or a new point by `make`."""
-        for point in tuple(self._last):  # a copy, because other threads may append points
+        for point in tuple(self._last):  # iterates over a copy: other threads may append points
             if np.array_equal(point.M, M):
                 return point
         point = make(M)

@@ -332,7 +332,7 @@ class TraceRatio(BoundObjective, Compared):
         with np.errstate(divide="ignore", invalid="ignore"):
             found = {"ratio": a / b, "share": b / b.sum(), "numerator": a, "denominator": b}
         values, _, failed = dsygv(M.T @ AM, M.T @ BM, jobz="N")
-        if failed:  # the Cholesky factor of M'BM does not exist
+        if failed:  # the Cholesky decomposition of M'BM has failed
             return found
         return {**found, "generalised_eigenvalue": sign * values[::-1]}
 
@@ -417,7 +417,7 @@ class TraceRatio(BoundObjective, Compared):
         if math.isinf(self.outside):
             return True
         value, eps = self.at(M).value, float(np.finfo(float).eps)
-        if self.outside == 0.0:  # rounding errors are relative to M'BM
+        if self.outside == 0.0:  # rounding errors are relative to the terms of M'BM
             lengths = np.sqrt(np.einsum("ij,ij->j", M, self.B @ M))
             M = M / np.where(lengths > 0, lengths, 1.0)
             shares, Q = np.linalg.eigh(sym(M.T @ self.B @ M))

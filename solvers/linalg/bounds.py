@@ -62,7 +62,7 @@ class Majorant:
         ]
         growth = (1.0 + defect + of_sizes * size) * (1.0 + of_sums)
         self.weight = float(weights.sum())
-        self.total = float(weights @ self.D) * growth  # rounded upwards, for a proof
+        self.total = float(weights @ self.D) * growth  # the sum is rounded upwards for a proof
 
     def _errors(self, delta: float) -> Array:
         """Return k c_i^2 for all errors, for more than k + 1 operations per entry."""

@@ -180,7 +180,7 @@ def with_zeros(Y: Array, support: Array) -> Array | None:
     """Find an orthonormal matrix near Y that is zero off the support, by Gauss-Newton steps."""
     if not np.any(Y, axis=0).all():
         return None
-    scaled = Y / np.abs(Y).max(axis=0)  # so that squares do not underflow
+    scaled = Y / np.abs(Y).max(axis=0)  # scaled, so that squares do not underflow
     return _newton(scaled / np.linalg.norm(scaled, axis=0), support, lambda N: N)
 
 
