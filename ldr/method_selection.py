@@ -113,8 +113,8 @@ class Advice:
     fits: tuple[Beside, ...]
 
 
-# Each entry has two lines: "kind of data: available data | question", then "methods | common
-# practice". The recommended method is first. ANY: samples alone, with y, or in time order.
+# Two lines for each entry: "kind of data: available data | question", then "methods | common
+# practice", the recommended method first. ANY stands for samples alone, with y, or in time order.
 _TEXT = """
 ANY: samples | directions of largest variance
     pca

@@ -27,8 +27,8 @@ from ldr.solvers.problem import Point
 
 # Least eigenvalue, after shrinkage, of the covariance of windows of whitened rows.
 _LEAST = 1e-6
-# Number of random starts, every second of them isotropic. On the data "elevations" a third of the
-# isotropic and two thirds of the other starts reached the best value.
+# Number of random starts; every second start is isotropic. On the data "elevations" a third of the
+# isotropic starts and two thirds of the others reached the best value.
 _RANDOM_STARTS = 8
 
 

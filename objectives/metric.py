@@ -36,12 +36,12 @@ from ldr.solvers.solver import Stopping, minimise, run_through
 # NCA is saturated if all probabilities p_i are this close to 0 or 1: only M's scale changes f.
 _SATURATED = 1e-6
 
-# Annealing with a decreasing ridge, which bounds the scale of M: first and last ridge, factor
-# between ridges. After a larger first ridge nearly all initial points lead to the same optimum.
+# Annealing: a decreasing ridge bounds the scale of M. First ridge, last ridge, and factor between
+# ridges. After a larger first ridge nearly all initial points lead to the same optimum.
 _FIRST_RIDGE, _LAST_RIDGE, _LESS = 0.1, 2e-5, 0.15
 _STAGE = Stopping(1e-6, 10)
-# Number of rows up to which NCA uses more initial points and more ridges. Runs with a small first
-# ridge and without a ridge give different optima.
+# Largest number of rows for which NCA uses more initial points and more ridges. Runs with a small
+# first ridge and runs without a ridge give different optima.
 _FEW_ROWS = 250
 _SMALL_RIDGE = 2e-4
 _SLOWLY, _LONGER_STAGE = 0.25, Stopping(1e-6, 15)

@@ -157,7 +157,7 @@ def geometric_median(samples: Samples, frame: Frame) -> tuple[Array, list[str]]:
     ]
 
 
-# The loss rho as a concave function g(q) of the squared distance q, with two derivatives: PCA with
+# Function of squared distances q: the loss g(q), which is concave, and two derivatives. PCA with
 # the weights g'(q) never raises the sum of losses.
 Loss: TypeAlias = Callable[[Array], tuple[Array, Array, Array]]
 

@@ -39,8 +39,8 @@ from ldr.solvers.manifolds import Array
 from ldr.solvers.manifolds.manifold import sym
 from ldr.solvers.problem import Preconditioner
 
-# Number of distances that fit into the cache. Classes of a group are padded to the largest size;
-# each has at least the share _LIKE of this size.
+# Number of distances that fit into the cache. Classes in a group are padded to the size of the
+# largest class; every class has at least the share _LIKE of this size.
 _NUMBERS, _LIKE = 2**15, 0.75
 
 
@@ -304,8 +304,8 @@ _NO_COST = (
     "the value is a rounding error: reg is so far below the squared distances of the rows that the "
     "transport of a class to itself costs nothing; give a larger reg, or standardise=True"
 )
-# Number of steps before the first preconditioner (for fixed transport plans), and memory of L-BFGS:
-# with 100 steps it needs two thirds of the evaluations that it needs with 20.
+# Number of steps before the first preconditioner (for fixed transport plans), and memory of L-BFGS.
+# With a memory of 100 steps L-BFGS needs two thirds of the evaluations that it needs with 20.
 _RENEWAL, _MEMORY = 5, 100
 # Number of rows above which only pairs of rows within random batches are used.
 _MOST_ROWS = 10_000

@@ -24,8 +24,8 @@ from ldr.solvers.solver import VALUE_ROUNDING, Solver, State
 _FACES = 20
 # Threshold: signs are outside the row space of Z if their relative residual is larger.
 _UNSEEN = 1e-8
-# Ratio of pivots of Z'Z or ZZ' below which an SVD of Z is used, which takes ten times as long. The
-# next step corrects the error of a step, which is below 1e-4 of the step.
+# Threshold: an SVD of Z, ten times slower, is used if the ratio of pivots of Z'Z or ZZ' is smaller.
+# Above it, a step has an error below 1e-4 of its length, which the next step corrects.
 _INDEPENDENT = 1e-6
 
 

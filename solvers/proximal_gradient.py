@@ -34,9 +34,9 @@ _VALUE_NOISE, _ROUNDING = 1e-13, 1e-12
 _SUFFICIENT = 1e-4
 # Largest factor by which the step size changes between iterations.
 _GROWTH = 10.0
-# Newton's method on the support reduces the gradient by the factor _FLATTER. If the result is below
-# _NEAR_THE_END times the tolerance, the support is likely final, and Newton's method continues to
-# convergence.
+# Newton's method on the support reduces the gradient by the factor _FLATTER. If the gradient is
+# then below _NEAR_THE_END times the tolerance, the support is likely final, and Newton's method
+# continues to convergence.
 _FLATTER, _NEAR_THE_END = 0.1, 1e4
 
 
@@ -407,7 +407,7 @@ def _on_support(
         max_iterations=100,
     )
     flat = _FLATTER * point.gradient_norm  # Newton's method stops early, while the support may grow
-    if flat < _NEAR_THE_END * problem.threshold:  # the support is likely final: converge
+    if flat < _NEAR_THE_END * problem.threshold:  # the support is likely final: no early stop
         flat = 0.0
     new, iterations, radius = point, 0, float(np.linalg.norm(point.proximal.V))
     for _ in range(50):

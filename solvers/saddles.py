@@ -21,8 +21,8 @@ from ldr.solvers.solver import AnySolver, Observer, Run, Stopping, minimise
 
 # Threshold: a smaller negative curvature, relative to the largest curvature, is a rounding error.
 _NEGATIVE = 1e-6
-# The sign of the Hessian's least eigenvalue is decided once the residual is below _DECIDED times
-# the eigenvalue, but not before _LEAST_STEPS steps.
+# The sign of the Hessian's least eigenvalue is decided if the residual is below _DECIDED times the
+# eigenvalue, after at least _LEAST_STEPS steps.
 _DECIDED, _LEAST_STEPS = 1e-4, 10
 
 

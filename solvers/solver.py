@@ -215,8 +215,8 @@ class Solver(Brief, ABC, Generic[S]):
 AnySolver: TypeAlias = Solver[Any]
 
 
-# Threshold: a larger relative difference of two values is more than rounding. A gradient is zero
-# below the share _NO_SLOPE of this difference.
+# Threshold: two values differ by more than rounding if their relative difference is larger. A
+# gradient below the share _NO_SLOPE of the difference is zero.
 _DIFFERENT, _NO_SLOPE = 1e-10, 1e-8
 # Threshold: if no step decreases f, a smaller gradient, relative to the scale of f, is a rounding
 # error; a larger gradient indicates wrong derivatives.

@@ -99,12 +99,12 @@ def _first_radius(
 _ROUNDING = 1e4 * float(np.finfo(float).eps)
 # Least tolerance of the inner iteration, relative to the tolerance of the solver.
 _INNER_MARGIN = 0.1
-# The radius decreases if actual / predicted decrease is below the first ratio, and may grow above
-# the second (Nocedal and Wright, Numerical Optimization, algorithm 4.1).
+# The radius decreases if the ratio of actual to predicted decrease is below _POOR, and may grow if
+# it is above _GOOD (Nocedal and Wright, Numerical Optimization, algorithm 4.1).
 _POOR, _GOOD = 0.25, 0.75
 _SHORTER, _LONGER = 0.25, 2.0
-# Number of entries of M up to which the full Hessian is computed. This happens if an inner
-# iteration takes as many products as the manifold has dimensions.
+# Largest number of entries of M for which the full Hessian is computed, if an inner iteration takes
+# as many products as the manifold has dimensions.
 _FEW_NUMBERS = 1000
 # After a poor step: limit of corrections, and limit of Hessian products in each correction.
 _CORRECTIONS, _SHORT = 3, 20

@@ -27,8 +27,8 @@ Merge: TypeAlias = Callable[[Term, Term], Term]
 BLOCK_NUMBERS = 2**20
 # Number of entries in a chunk of data (32 MiB); threads and file readers process whole chunks.
 PIECE_NUMBERS = 2**22
-# Largest number d of columns for which a d x d array counts as small (128 MiB): every thread has
-# one, and the covariance of sparse data is dense.
+# Largest number d of columns for which a d x d array counts as small (128 MiB). Then each thread
+# has its own array, and sparse data get a dense covariance.
 WIDE = 4096
 
 

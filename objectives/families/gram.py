@@ -135,8 +135,8 @@ def kernel_width(X: Array, weights: Array | None, r: int, d: int) -> float:
     return width
 
 
-# The kernel matrix is exact by default up to _FEW_ROWS rows. For more rows it is approximated by
-# pivots, if _MOST_PIVOTS of them leave a negligible share of the traces of K and Kz.
+# By default the kernel matrix is exact for up to _FEW_ROWS rows. With more rows, pivots approximate
+# it, if _MOST_PIVOTS pivots leave a negligible share of the traces of K and Kz.
 _FEW_ROWS = 500
 _MOST_PIVOTS = 300
 _NEGLIGIBLE, _NEGLIGIBLE_Z = 1e-10, 1e-8

@@ -41,8 +41,8 @@ from ldr.solvers.manifolds import Array, Product, Stiefel, polar_factor
 from ldr.solvers.manifolds.manifold import qr_factor, thin_svd
 from ldr.solvers.problem import Point, Preconditioner, Problem
 
-# Number of random initial points for two views, and for more than two. In three strips of the
-# digits data, one of four initial points led to the best value.
+# Number of random initial points for two views, and for more views. If the digits data are split
+# into three views, one of four initial points leads to the best value.
 _STARTS_OF_TWO, _STARTS = 5, 10
 # Correlation above which two components of a view are nearly collinear.
 _ALIKE = 0.95

@@ -29,8 +29,8 @@ _IN_RANGE = 1e-10
 _LITTLE = 0.01
 _EPS = float(np.finfo(float).eps)
 
-# A function of A and B on a small basis, which returns the coefficients U of the best vectors, best
-# first, and s and t of the residuals R = AU - BU diag(s) - U diag(t).
+# Function of A and B on a small basis. It returns the coefficients U of the best vectors, best
+# first, and the vectors s and t of the residuals R = AU - BU diag(s) - U diag(t).
 Small = Callable[[Array, Array], tuple[Array, Array, Array]]
 Preconditioned = Callable[[Array, Array, Array], Array]
 

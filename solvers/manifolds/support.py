@@ -23,8 +23,8 @@ from ldr.solvers.manifolds.manifold import (
 _NEWTON_STEPS = 20
 # Threshold: M is orthonormal to machine precision if all entries of M'M - I are smaller.
 _ORTHONORMAL = 4 * float(np.finfo(float).eps)
-# Relative threshold of singular values in the equations for a Lagrange multiplier: if zeros make
-# two columns of M orthogonal, a singular value is zero.
+# Relative threshold of singular values in the equations for a Lagrange multiplier. Zeros in M can
+# make two columns orthogonal, and then a singular value is zero.
 RANK = 1e-12
 
 
