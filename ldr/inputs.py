@@ -376,7 +376,7 @@ def as_solver(solver: object) -> str | Solver:
         raise ArgumentError(f"solver must be a name or a Solver{hint}, got {solver!r}")
     if solver in ("auto", "closed-form"):
         return solver
-    from ldr.solvers.registry import named_solver  # imported here, because it loads all solvers
+    from ldr.solvers.registry import named_solver  # imported late: the module loads all solvers
 
     return named_solver(solver)
 

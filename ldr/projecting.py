@@ -59,7 +59,7 @@ def project_chunks(X: Rows, project: Project, name: str, names: Sequence[str]) -
     - names: names of the r columns
     - returns (m, r): with the chunks of X; a DataFrame has X's index and the given names.
     """
-    from ldr.objectives.data.dask_samples import is_frame  # imported here, because it loads dask
+    from ldr.objectives.data.dask_samples import is_frame  # imported late: the module loads dask
 
     if is_frame(X):
         row = X._meta_nonempty

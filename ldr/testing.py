@@ -456,7 +456,7 @@ def stacks_have_the_optima_of_solve(case: Case) -> None:
     y = None if case.y is None else np.stack([case.y, np.asarray(case.y)[::-1]])
     (chunk,) = chunks(objective, X, y)
     stacked = copy.copy(objective)
-    # Stacks of problems are checked even if `solve` does not use them for this method.
+    # Stacks of problems are checked even if `solve` does not use stacks for the method.
     object.__setattr__(stacked, "traits", replace(objective.traits, stacks=True))
     try:
         values = solvable(stacked, chunk, case.r)[1].solve(case.r).values

@@ -378,7 +378,7 @@ class GraphMethod(StatedMethod, products="optimum", weighted=True):
         if "class" in self.kind and Need.LABELS not in self.needs:
             vars(self)["needs"] = (*self.needs, Need.LABELS)
         self._set_traits(
-            # Only in class graphs a weight acts as repeated rows: in others copies are neighbours.
+            # A weight acts as repeated rows in class graphs; in other graphs copies are neighbours.
             repeats=self._of_classes,
             by_place=not self.kind,
             # Scaling a feature changes the distances between rows, and so a graph of neighbours.

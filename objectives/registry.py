@@ -64,11 +64,11 @@ REGISTRY = Registry()
 
 # Alternative names of methods, accepted wherever a name is.
 ALIASES = {"shared-response": "maxbet", "gcca": "mcca"}
-# Methods that had another name in version 0.9: from the old name to the new one.
+# Map from the names of methods in version 0.9 to their present names.
 RENAMED = {f"classical-{name}": name for name in ("lda", "cca", "maf", "gcpca")}
 # Names that until version 0.9 meant the variant of the method with orthonormal directions.
 CHANGED = {name: f"orthogonal-{name}" for name in RENAMED.values()}
-# Classes that had another name in version 0.9: from the old name to the new one.
+# Map from the names of classes in version 0.9 to their present names.
 RENAMED_CLASSES = {f"Classical{name}": name for name in ("LDA", "CCA", "MAF", "GCPCA")}
 CHANGED_CLASSES = {name: f"Orthogonal{name}" for name in RENAMED_CLASSES.values()}
 

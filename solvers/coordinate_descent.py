@@ -25,7 +25,7 @@ _FACES = 20
 # Threshold: signs are outside the row space of Z if their relative residual is larger.
 _UNSEEN = 1e-8
 # Threshold: an SVD of Z, ten times slower, is used if the ratio of pivots of Z'Z or ZZ' is smaller.
-# Above it, a step has an error below 1e-4 of its length, which the next step corrects.
+# With larger ratios the next step corrects the error, which is below 1e-4 of the step.
 _INDEPENDENT = 1e-6
 
 
@@ -97,7 +97,7 @@ def _swept(Z: Array | LessMeans, t: Array, m: Array, penalty: float) -> Array:
     )
     model.coef_ = m.copy()
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore", ConvergenceWarning)  # convergence is tested below
+        warnings.simplefilter("ignore", ConvergenceWarning)  # the code below tests the convergence
         for _ in range(times):
             check()
             if model.fit(columns, t).n_iter_ < sweeps:

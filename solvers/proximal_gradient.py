@@ -537,7 +537,7 @@ class Smoothing(ProximalGradient):
         for width in self.widths:
             size = float(np.linalg.norm(M)) / math.sqrt(M.size)
             smooth = Smoothed(problem.problem, width * size)
-            # Smoothed problems and subproblems of their trust regions need low accuracy only.
+            # A smoothed problem and the subproblems of its trust regions need low accuracy only.
             run = minimise(smooth, M, TrustRegion(theta=0.0, kappa=0.1), Stopping(1e-4, 30))
             problem.evaluations.update(run.evaluations)
             M, state = run.M, self.initialise(problem, run.M)

@@ -378,7 +378,7 @@ class Tracker:
             threshold = self.problem.threshold
             shown = Iteration(self._number, point.M, value, norm, threshold, seconds)
             wishes = [observer(shown) for observer in self._observers]
-            # Only True requests a stop; other values of an observer may be accidental.
+            # Only True requests a stop; an observer may return other values by accident.
             asked = any(isinstance(wish, (bool, np.bool_)) and wish for wish in wishes)
         halt = Status.STALLED if self._is_idle(point, value, norm) else state.halt
         if norm <= self.problem.threshold:

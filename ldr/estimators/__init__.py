@@ -46,7 +46,7 @@ from ldr.types import Dimension
 # Names of estimators that differ from the objective's name: "SDR" is a family of methods.
 NAMES = {"sdr": "KernelSDR"}
 
-# Methods whose estimators have further attributes, named as in scikit-learn.
+# Classes that add scikit-learn's attributes to the estimators of some methods.
 MODELS: dict[str, type] = {
     "pca": Principal,
     "ppca": Gaussian,

@@ -60,7 +60,7 @@ class Known(ABC):
 
 # Without optimisation, compiling takes 2/3 of the time, but loops over pairs take twice as long.
 _FAST = {"xla_backend_optimization_level": 0}
-# Number of cached programs, which take megabytes and up to 100 of 65,530 memory maps each.
+# Number of cached programs; each takes megabytes and up to 100 of a process's 65,530 memory maps.
 _KEPT = 24
 
 

@@ -95,7 +95,7 @@ class Sensitivity:
     @cached_property
     def known(self) -> Known | None:
         """The optimum, if its derivative in the rows is known by products; else None."""
-        from ldr.sensitivity.shapes import known  # imported here, because it loads jax
+        from ldr.sensitivity.shapes import known  # imported late: the module loads jax
 
         return known(self.optimum, self.objective, self.data)
 

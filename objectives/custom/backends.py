@@ -29,9 +29,9 @@ Function = Callable[..., Any]
 # An array of jax, autograd or NumPy.
 Traced: TypeAlias = Any
 
-# Number of programs that are cached, one for each shape of the data; each takes megabytes.
+# Number of programs in the cache: one for each shape of the data, each of some megabytes.
 KEPT_SHAPES = 8
-# Number of shapes of data after which jax's caches are cleared; they hold 150 KiB for each shape.
+# Number of shapes of data after which jax's caches are cleared: a shape takes 150 KiB in them.
 MANY_SHAPES = 100
 # Number of operations above which a Hessian takes seconds to compile (6 ms an operation).
 LONG = 300

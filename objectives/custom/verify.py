@@ -26,7 +26,7 @@ _ADDITIVITY_TOLERANCE = 1e-8
 _GRADIENT_TOLERANCE = 1e-4
 # Tolerance of Hessian products by differences, which may cross kinks of a piecewise smooth f.
 _HESSIAN_TOLERANCE = 1e-2
-# Steps of forward and central differences; for the latter, h^2 and eps/h are both near 1e-10.
+# Steps of forward and of central differences; with h = 1e-5, h^2 and eps/h are near 1e-10.
 _STEP, _CENTRAL_STEP = 1e-7, 1e-5
 
 

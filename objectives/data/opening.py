@@ -87,7 +87,7 @@ def open_stored(X: Given, name: str, minimum_rows: int = 2) -> StoredSamples | N
       DataFrame, read by workers
     """
     if is_dask(X):
-        from ldr.objectives.data.dask_samples import DaskSamples  # imported here, as it loads dask
+        from ldr.objectives.data.dask_samples import DaskSamples  # imported late: it loads dask
 
         return DaskSamples.open(X, name)
     source = open_source(X, name, minimum_rows)

@@ -140,7 +140,7 @@ def kernel_width(X: Array, weights: Array | None, r: int, d: int) -> float:
 _FEW_ROWS = 500
 _MOST_PIVOTS = 300
 _NEGLIGIBLE, _NEGLIGIBLE_Z = 1e-10, 1e-8
-# If pivots do not suffice, K is exact up to this many rows; with more, landmarks are random.
+# Without enough pivots, K is exact for up to this many rows; with more rows, landmarks are random.
 _EXACT_ROWS = 2000
 _DEFAULT = 200
 

@@ -77,7 +77,7 @@ def apart(aa: LinearOperator, bb: LinearOperator) -> LinearOperator:
 GUARDS = 4
 # In the preconditioner theta + rho B, theta is at least minus this share of rho times the ridge.
 _SHARE = 0.9
-# Threshold: a smaller variance, relative to that of uncorrelated columns, is zero.
+# Threshold: a variance is zero if its ratio to the variance of uncorrelated columns is smaller.
 _EMPTY = 1e-10
 
 

@@ -363,7 +363,7 @@ class Correlations:
             near=self._near.pop() if self._near else None,
         )
         self._near.append(found.block)
-        return found.values, found.vectors.copy()  # a view would keep the block in memory
+        return found.values, found.vectors.copy()  # a view would keep the whole block in memory
 
 
 def _counted(X: csr_array, counts: Array) -> csr_array:

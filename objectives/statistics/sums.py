@@ -25,8 +25,8 @@ Codes = npt.NDArray[np.intp]
 
 # Number of rows whose mean shifts the data, with an error of 1/16 of a standard deviation.
 _PILOT_ROWS = 256
-# Rows are not shifted if all means are within this many standard deviations of zero. This saves a
-# copy and a fifth of the time, and multiplies relative errors by at most 26.
+# Rows are not shifted if all means are within this many standard deviations of zero. Omitting the
+# shift saves a copy and a fifth of the time, and multiplies relative errors by at most 26.
 NO_SHIFT = 5.0
 # Number of entries up to which class sums avoid the import of scipy.sparse (10 ms).
 _FEW_NUMBERS = 2**15

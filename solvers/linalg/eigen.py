@@ -113,8 +113,8 @@ def stacked_roots(S: Array) -> tuple[Array, Array]:
     return vectors / roots[:, None, :] / scale[:, :, None], values[:, 0]
 
 
-# Share of the eigenvectors below which LAPACK's driver for selected ones is faster. Both are
-# equally fast at shares of 0.15 to 0.2 for orders 64 and 128, 0.1 for 256, 0.25 for 512.
+# Share of eigenvectors below which LAPACK's driver for selected eigenvectors is faster. Both are
+# equally fast at a share of 0.15 to 0.2 for orders 64 and 128, 0.1 for 256, 0.25 for 512.
 _PARTIAL_SHARE = 0.15
 # Block Krylov: least order, and least order per eigenvector (6 times as fast at 2000 and r = 5).
 _MANY, _MANY_PER_VECTOR = 1000, 150
@@ -132,8 +132,8 @@ def top_eigenvectors(A: Array, r: int) -> tuple[Array, Array]:
     graded, d = is_graded(A), len(A)
     if r < _PARTIAL_SHARE * d:
         # A direct call of LAPACK avoids scipy.linalg.eigh's checks, which take as long as a small
-        # problem. A.T is in Fortran order. If eigenvalues tie, dsyevr may find fewer than r;
-        # `found` counts them.
+        # problem. A.T is in Fortran order. If eigenvalues tie, dsyevr may find fewer than r
+        # eigenpairs; `found` is their number.
         with decomposing(d):
             values, vectors, found, _, failed = dsyevr(A.T, range="I", il=d - r + 1, iu=d, lower=1)
         if not failed and found == r:
