@@ -115,9 +115,9 @@ def stationary(C: Array) -> tuple[Array, list[str]]:
         return C, []
     least = float(np.linalg.eigvalsh(S)[0])
     note = (
-        f"no series has these covariances of {len(C)} successive rows: those of different rows "
-        f"were made smaller by {100 * (_LEAST - least) / (1.0 - least):.2g} %; more rows, fewer "
-        "columns or a smaller window= would help"
+        f"no time series has the estimated covariances of {len(C)} successive rows: those of "
+        f"different rows were reduced by {100 * (_LEAST - least) / (1.0 - least):.2g} %; use more "
+        "rows, fewer columns or a smaller window="
     )
     return np.concatenate([identity, (1.0 - _LEAST) / (1.0 - least) * C[1:]]), [note]
 

@@ -267,8 +267,8 @@ class LinearDynamics(BoundObjective):
         return Certificate.of_gap(
             (max(0.0, self.at(M).value - self._explained[0]) + self.hidden(M)) * self.unit,
             1e-10 * (self.outside + self.squares) * self.unit,
-            "no motion that X explains is left out",
-            "all motion that X explains bounds the value",
+            "M explains as much of the motion as all columns of X",
+            "no M explains more of the motion than all columns of X",
         )
 
     def parameters(self, M: Array) -> Fitted:

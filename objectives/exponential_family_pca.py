@@ -149,7 +149,7 @@ class ExponentialFamilyPCA(Objective, weighted=True, missing=True, sparse=False,
         _check_entries(X, there, family, samples.name)
         complete, constant = bool(there.all()), np.nanmin(X, axis=0) == np.nanmax(X, axis=0)
         if constant.all():
-            raise DataError(f"{samples.name} has constant columns only")
+            raise DataError(f"{samples.name} has no column that varies")
         X = np.where(there, X, 0.0)
         w = np.ones(len(X)) if samples.weights is None else samples.weights
         counted = there * w[:, None]
@@ -158,7 +158,7 @@ class ExponentialFamilyPCA(Objective, weighted=True, missing=True, sparse=False,
         features = LogCounts(self.saturation) if self.family == "poisson" else None
         seen = samples if features is None else features(samples)
         view = View(mean, features=features, scatter=RowScatter(seen) if complete else None)
-        notes = [f"{sum(constant)} columns are constant and do not count"] if any(constant) else []
+        notes = [f"{sum(constant)} constant columns are left out"] if any(constant) else []
         return NaturalParameters(
             self,
             (view.noting(*notes),),

@@ -283,7 +283,7 @@ class DiagonalFactors(Factors):
         saturated = 0.5 * self.n * (self.constant + float(np.log(self._spectrum).sum()) + self.d)
         gap = max(0.0, value - saturated)
         if gap <= 1e-10 * max(abs(value), self.n):
-            return Certificate("global", gap, "the likelihood is the unconstrained Gaussian's")
+            return Certificate("global", gap, "the likelihood is the maximum over all Gaussians")
         return None
 
     def remarks_on(self, model: FactorModel) -> list[str]:
@@ -304,7 +304,7 @@ class DiagonalFactors(Factors):
             f"is at its lower bound, {self.noise.floor:g} of the column's variance"
         )
         if len(columns) > self.r:
-            note += "; these are more columns than factors: the value depends on the bound"
+            note += "; with more such columns than factors the value depends on the bound"
         return [*notes, note]
 
 
@@ -452,7 +452,7 @@ class PPCA(
 
     name = "ppca"
     sense = "min"
-    baseline = "closed form from the eigenvectors of C, columns' means where X is missing"
+    baseline = "closed form from the eigenvectors of C, with column means where X is missing"
     domain = "R"
     exact = "where nothing is missing"
 
@@ -586,8 +586,8 @@ class IsotropicFactors(Factors):
         return Certificate.of_gap(
             self._gap(M, self._eigen[0][: self.r], self._noise),
             PROVED_GLOBAL * max(abs(self.at(M).value), self.n),
-            "no likelihood is larger: that of the eigenvalues",
-            "the likelihood of the eigenvalues bounds the value",
+            "the likelihood equals the maximum, known from eigenvalues",
+            "the maximum likelihood, known from eigenvalues, bounds the value",
         )
 
     def _gap(self, M: Array, top: Array, noise: float) -> float:

@@ -167,7 +167,7 @@ def _check_class_sizes(classes: Cells, counts: npt.NDArray[np.intp], smallest: i
         return
     others = f" (and {len(small) - 1} more classes are too small)" if len(small) > 1 else ""
     raise DataError(
-        f"class {shown(classes[small[0]])} of y has {counts[small[0]]} sample(s); each class needs "
+        f"class {shown(classes[small[0]])} has {counts[small[0]]} sample(s); each class of y needs "
         f"at least {smallest}{others}"
     )
 

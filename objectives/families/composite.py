@@ -324,13 +324,13 @@ def weighted_sum(
     notes = []
     if penalty > 0 and any(not term.same_point for term in terms):
         notes.append(
-            "the penalty is of the columns: M may leave the subspace to which terms are restricted,"
-            " and they see its projection"
+            "the penalty is of all columns: M may leave the subspace of a restricted term, which "
+            "is then evaluated at the projection of M"
         )
     centre = [view.centre for view in bounds[0].views]
     alike = [bound for bound in bounds if [view.centre for view in bound.views] == centre]
     if len(alike) < len(bounds):
-        notes.append("the terms subtract different means: the map subtracts the first one's")
+        notes.append("the terms subtract different means: the map subtracts the first mean")
     views = []
     for k, frame in enumerate(frames):
         each = dict.fromkeys(note for bound in bounds for note in bound.views[k].notes)
@@ -382,16 +382,16 @@ def _check_penalised(weights: Sequence[float], bounds: Sequence[BoundObjective])
         name = bound.objective.name
         if any(v.features is not None or not v.coordinates.has_columns for v in bound.views):
             raise ArgumentError(
-                f"objective {name!r} takes no penalty: the entries of its M do not correspond to "
-                "columns of X, because its variable is whitened or of features"
+                f"objective {name!r} takes no penalty: the rows of its M do not correspond to "
+                "columns of X, but to whitened columns or features"
             )
         in_columns = all(view.coordinates.is_columns for view in bound.views)
         if not in_columns and rewards_leaving(bound, weight):
             raise ArgumentError(
                 f"objective {name!r} takes no penalty here: with fewer rows than columns, or with "
-                "collinear columns, M is restricted to the span of the rows, which a penalty on "
-                "columns would leave; give ridge= a positive value, if the method has it, or "
-                "leave out columns first"
+                "collinear columns, M must stay in the span of the rows, which a penalty on "
+                "columns ignores; give ridge= a positive value, if the method has it, or leave out "
+                "columns first"
             )
 
 
@@ -454,7 +454,7 @@ def _manifold(
                 f"{bound.objective.name!r} on {type(kind).__name__}{kind.shape}"
                 for bound, kind in zip(bounds, kinds, strict=True)
             )
-            raise ArgumentError(f"these objectives have no common manifold: {listed}")
+            raise ArgumentError(f"the objectives have different manifolds: {listed}")
         k, r = shapes.pop()
         if not isinstance(kinds[0], Orthonormal):
             factors[view] = Euclidean(k, r)

@@ -398,8 +398,8 @@ def check_rank(r: int, rank: int) -> None:
     """Refuse a number of factors that explains the covariance without noise."""
     if r >= rank:
         raise SingularError(
-            f"the likelihood is unbounded: r = {r} factors explain the covariance, of "
-            f"rank {rank}, without noise; expected r < {rank}"
+            f"the likelihood is unbounded: r = {r} factors fit the covariance, of rank {rank}, "
+            f"without noise; expected r < {rank}"
         )
 
 
@@ -643,7 +643,7 @@ def incomplete(
     filled = objective.bind(Data((rows,)), r)
     assert isinstance(filled, Factors)
     n, missing = entries.rows, entries.rows * samples.d - entries.entries
-    note = f"{missing} of {n * samples.d} entries are missing: the likelihood is of the others"
+    note = f"{missing} of {n * samples.d} entries are missing and do not enter the likelihood"
     scale, noise = filled.scale, Noise(samples.d, tied, floor)
     term, observed = ObservedTerm(mean, scale, noise, r), None
     if not samples.in_pieces:
@@ -693,13 +693,13 @@ class Entries(NamedTuple):
         for what, count, first in (("row", self.empty, self.first), ("column", *columns)):
             if count:
                 raise DataError(
-                    f"{name} has {count} {what}(s) with nothing observed (all NaN), the first is "
-                    f"{what} {first}; drop them"
+                    f"{name} has {count} {what}(s) with only missing entries (NaN), the first is "
+                    f"{what} {first}; drop each such {what}"
                 )
         if r >= self.most:
             raise SingularError(
-                f"no row has more than {self.most} observed entries, which r = {r} factors explain "
-                f"without noise; expected r < {self.most}"
+                f"no row has more than {self.most} observed entries, so that r = {r} factors fit "
+                f"every row without noise; expected r < {self.most}"
             )
         return self.sums / self.counts
 

@@ -118,8 +118,8 @@ def in_range(X: Array, width: float) -> tuple[Array, float]:
     longest = float(np.abs(X).max(initial=0.0))
     if longest / _LONGEST > width:
         raise ArgumentError(
-            f"width = {width:.1e} is too small relative to the length {longest:.1e} of rows of X: "
-            "the kernel between any two rows would be 0"
+            f"width = {width:.1e} is too small for X, whose largest entry is {longest:.1e}: the "
+            "kernel between any two rows would be 0"
         )
     if 1.0 / IN_RANGE <= width <= IN_RANGE:
         return X, width
@@ -131,7 +131,7 @@ def kernel_width(X: Array, weights: Array | None, r: int, d: int) -> float:
     """Return the kernel width sqrt(r/d) times the median distance of X's rows."""
     width = median_distance(X, weights) * math.sqrt(r / d)
     if width == 0:
-        raise DataError("X has more than half of its rows equal; give width= a value")
+        raise DataError("more than half of the rows of X are equal: give width= a value")
     return width
 
 
@@ -164,7 +164,7 @@ def landmarks_of(name: str, samples: Samples, landmarks: int | str | None) -> in
     m = None if samples.stored else landmarks_for(samples.n, landmarks)
     if samples.weights is not None and (samples.stored or m is not None):
         raise ArgumentError(
-            f"{name} takes weights (sample_weight=) for rows in memory, in its exact form: pass an "
+            f"{name} takes sample_weight= only for rows in memory and the exact kernel: pass an "
             "array, and landmarks=None"
         )
     return m
@@ -221,7 +221,7 @@ def _of_response(Z: Array, left_out: float) -> str:
     """Describe the approximation of K_z, if any."""
     if left_out <= 0:
         return ""
-    return f", K_z by rank {Z.shape[1]} (all but {left_out:.1e} of its trace)"
+    return f", K_z by rank {Z.shape[1]} (which omits {left_out:.1e} of its trace)"
 
 
 class LandmarkPoint(ProjectedPoint):
@@ -421,4 +421,6 @@ class Landmarks(Gram):
             return []
         point = self.at(M)
         share = point.error / abs(point.value)
-        return [f"with {len(self.rows)} pivots the value is that of K_XM to {share:.1e} of itself"]
+        return [
+            f"with {len(self.rows)} pivots the value has a relative error of at most {share:.1e}"
+        ]

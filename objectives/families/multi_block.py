@@ -466,9 +466,8 @@ class MultiRatio(MultiBlock, CorrelationBlocks):
             largest = float(np.abs(np.triu(found, 1)).max())
             if largest > _ALIKE:
                 notes.append(
-                    f"two coordinates of the {which} view are correlated by {largest:.3f}: they "
-                    "say the same, orthogonal as their directions are; cca's are "
-                    "uncorrelated"
+                    f"two components of the {which} view have correlation {largest:.3f}, although "
+                    "their directions are orthogonal; the components of cca are uncorrelated"
                 )
         return notes
 
@@ -528,8 +527,8 @@ def multi_ratio(
     few = []
     if count == 2 and not any(ridges) and shrunk is None and sum(widths) > n - 1:
         few.append(
-            f"{n} rows are too few for {widths[0]} + {widths[1]} columns: canonical correlations "
-            "of 1 are certain whatever the data; give ridge= a positive value"
+            f"{n} rows are too few for {widths[0]} + {widths[1]} columns: some canonical "
+            "correlations are 1 for any data; give ridge= a positive value"
         )
     spreads = list(map(np.diag, own))
     pair = (compacts[0].coordinates, compacts[-1].coordinates)

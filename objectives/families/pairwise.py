@@ -376,7 +376,7 @@ def in_batches(
     sample = (bind or objective.bind)(Data((samples.take(chosen),), labels), r)
     note = (
         "the rows are read at every evaluation: the value counts the pairs within batches of "
-        f"{BATCH_ROWS} rows, not all pairs, and the starts are found on {len(chosen)} rows"
+        f"{BATCH_ROWS} rows, not all pairs, and the initial M are found on {len(chosen)} rows"
     )
     (view,) = sample.views
     template: Any = restated(sample, views=(replace(view, scatter=None),))

@@ -184,7 +184,7 @@ def check_comparable(A: Array, what: str, size: float = 1.0) -> None:
     if not length(A) <= LARGEST**2 * size:
         raise DataError(
             f"{what} is so small in some direction that the objective exceeds {LARGEST**2:.0e} "
-            "there: bring the data to similar units, or leave out nearly constant columns"
+            "there: bring the columns to similar units, or leave out nearly constant columns"
         )
 
 
@@ -229,9 +229,9 @@ class Shrinking(Objective):
             return Compact.of(samples)
         if samples.wide:
             raise DataError(
-                f"shrinkage needs a dense {samples.d} x {samples.d} matrix of the sparse "
-                f"{samples.name}, {8 * samples.d**2 / 2**30:.3g} GiB: give ridge= a "
-                "positive value instead, or fewer columns"
+                f"shrinkage of the sparse {samples.name} needs a dense {samples.d} x {samples.d} "
+                f"matrix, {8 * samples.d**2 / 2**30:.3g} GiB: give ridge= a positive value "
+                "instead, or fewer columns"
             )
         return Compact.of_columns(samples)
 

@@ -173,9 +173,7 @@ class DenseRows:
         """Return the centred rows, for n < d in coordinates of the span."""
         samples = data.samples
         if samples.is_sparse:
-            raise DataError(
-                f"X is sparse; {objective.name} needs dense rows: it evaluates projected data"
-            )
+            raise DataError(f"X is sparse, but {objective.name} needs dense rows: pass X.toarray()")
         compact = Compact.of(samples)
         m = mean(compact.rows)
         X = np.asarray(compact.rows.dense() - m)

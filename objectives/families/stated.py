@@ -220,8 +220,8 @@ class SampleSums:
         y = as_response(self.opened.data.y, samples.n)
         if y.shape[1] != 1:
             raise DataError(
-                f"y has {y.shape[1]} columns; {self.opened.name} takes one response, one number a "
-                "row or a trial"
+                f"y has {y.shape[1]} columns, but {self.opened.name} takes a single response: one "
+                "number for each row or trial"
             )
         found = deviations(y[:, 0], samples.weights)
         if not found.any():

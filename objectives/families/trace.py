@@ -169,8 +169,8 @@ class Trace(BoundObjective):
 
     def remarks(self, M: Array) -> list[str]:
         return [
-            f"eigenvectors by block Krylov from a random block, {ritz.products} products: residual "
-            f"{ritz.accuracy:.0e} of the largest eigenvalue"
+            f"the eigenvectors are from block Krylov iterations with {ritz.products} products: "
+            f"their residual is {ritz.accuracy:.0e} of the largest eigenvalue"
             for ritz in self._by_krylov
         ]
 
@@ -231,7 +231,7 @@ class Trace(BoundObjective):
         if span_of(self.views) is not None and (more := self._more_outside()) > 0:
             restricted = gap + more > PROVED_GLOBAL * size
             gap += 0.0 if restricted else more
-        bounded = "a proved sum of the extreme eigenvalues bounds the value"
+        bounded = "a proved bound of the sum of extreme eigenvalues bounds the value"
         found = Certificate.of_gap(
             gap * self.unit,
             PROVED_GLOBAL * size * self.unit,

@@ -91,7 +91,7 @@ class NestedMethod(Objective):
         levels = range(1, r + 1) if self.nested is True else self.nested
         if max(levels) != r:
             raise ArgumentError(
-                f"nested = {self.nested!r} has the largest level {max(levels)}, expected r = {r}"
+                f"the largest level of nested = {self.nested!r} is {max(levels)}, expected r = {r}"
             )
         steps = np.zeros(r)
         for level in levels:
@@ -107,8 +107,8 @@ def _levels(nested: Any) -> Any:
     several = isinstance(nested, (Mapping, Sequence, np.ndarray)) and not isinstance(nested, str)
     if not several or np.ndim(nested) > 1 or len(nested) == 0:
         raise ArgumentError(
-            "nested must be True or False, different whole numbers such as (1, 2, 5), or weights "
-            f"of such numbers {{1: 2.0, 5: 1.0}}, got {nested!r}"
+            "nested must be True, False, different whole numbers such as (1, 2, 5), or a dict of "
+            f"their weights such as {{1: 2.0, 5: 1.0}}, got {nested!r}"
         )
     levels = sorted(whole("each level of nested", level, 1) for level in nested)
     if len(set(levels)) < len(levels):
@@ -118,8 +118,8 @@ def _levels(nested: Any) -> Any:
     weights = {k: number("each weight of nested", nested[k], positive=True) for k in levels}
     if not max(weights.values()) <= _FARTHEST * min(weights.values()):
         raise ArgumentError(
-            f"the weights of nested must be within a factor of {_FARTHEST:.0e}, got {nested!r}: "
-            "beyond it the smallest has no effect"
+            f"the largest weight of nested must be at most {_FARTHEST:.0e} times the smallest, got "
+            f"{nested!r}: a smaller weight has no effect"
         )
     return weights
 
@@ -236,9 +236,9 @@ class TraceRatio(BoundObjective, Compared):
         vars(self).update(inside=self.B, _rank=self._rank_of_B())
         if self._rank <= len(self.B) - self.r:
             raise SingularError(
-                f"the ratio is unbounded: its denominator has rank {self._rank} in {len(self.B)} "
-                f"dimensions, so it vanishes on some M with r = {self.r} columns; expected rank > "
-                f"{len(self.B) - self.r}. Give ridge= a positive value, or use fewer columns"
+                f"the ratio is unbounded: its denominator matrix has rank {self._rank} in "
+                f"{len(self.B)} dimensions and is 0 for some M of r = {self.r} columns; expected "
+                f"rank > {len(self.B) - self.r}. Give ridge= a positive value, or use fewer columns"
             )
 
     @cached_property
@@ -361,8 +361,8 @@ class TraceRatio(BoundObjective, Compared):
             gap,
             PROVED_GLOBAL * abs(rho),
             f"M spans {top} of A - rho B (proved)",
-            "a Cholesky factor proves that no ratio is larger",
-            "rounding is too large for a proof",
+            "a Cholesky factor proves that no ratio is larger by more",
+            "rounding errors are too large for a proof",
         )
         if (span := span_of(self.views)) is None or not self._better_outside(M):
             return found
@@ -406,10 +406,10 @@ class TraceRatio(BoundObjective, Compared):
         listed = ", ".join(f"{self.reported(-value):.3g}" for value in values[::-1])
         carry = "carries" if empty == 1 else "carry"
         return [
-            f"of the {self.r} directions of M, {empty} {carry} less than {100 * least:.2g} % of "
-            f"the denominator ({100 * shares[0]:.2g} % the least), so that the ratio hardly counts "
-            f"them: by themselves the directions have {listed} (generalised eigenvalues in the "
-            f"span of M). {self.sibling} counts all alike"
+            f"{empty} of the {self.r} directions of M {carry} less than {100 * least:.2g} % of the "
+            f"denominator (the least share is {100 * shares[0]:.2g} %), so that the ratio hardly "
+            f"counts them. The generalised eigenvalues in the span of M are {listed}. "
+            f"{self.sibling} counts all directions alike"
         ]
 
     def _better_outside(self, M: Array) -> bool:

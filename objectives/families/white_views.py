@@ -132,7 +132,7 @@ class Bilinear(Blocks, BoundObjective):
         found = Certificate.of_gap(
             gap,
             PROVED_GLOBAL * max(best, np.finfo(float).tiny),
-            "M spans leading singular subspaces, aligned",
+            "the M span leading singular subspaces and are aligned",
             bounded if missed > self.doubt else NEARLY_COLLINEAR,
         )
         return found.restricted_to(str(span_of(self.views))) if self.restricted else found
@@ -238,7 +238,7 @@ def shared_directions(
     if ridge == 0 and shrunk is None and sum(sorted(widths)[-2:]) > stats.n - 1:
         few.append(
             f"{stats.n:g} rows are too few for {' + '.join(map(str, widths))} columns: some "
-            "correlations are 1 whatever the data; give ridge= a positive value"
+            "correlations are 1 for any data; give ridge= a positive value"
         )
     share = 0.5 * len(kept)
     return SharedDirections(

@@ -43,7 +43,7 @@ def ridge_amount(B: Array, ridge: float) -> float:
     """Return the constant added to B's diagonal by a ridge relative to the mean diagonal."""
     amount = ridge * float(B.trace()) / len(B)
     if not math.isfinite(amount):
-        raise ArgumentError(f"ridge = {ridge:g} is too large for the unit of the data: lower it")
+        raise ArgumentError(f"ridge = {ridge:g} is too large for the unit of the data: reduce it")
     return amount
 
 
@@ -356,7 +356,7 @@ def _of_rows(
     if left_out.shape[1] == d:
         raise nothing_varies(name)
     if left_out.size:
-        why = f"in others the rows vary by less than {tolerance:.1e} of their size"
+        why = f"outside of it the rows vary by less than {tolerance:.1e} of their size"
         kept = Range.along(orthogonal_to(left_out), given.coordinates, name, why)
     W, inverse = W @ Vt[~lost].T, Vt[~lost] @ inverse
     for _ in range(2 if nothing.size else 0):  # repeating the step removes rounding errors

@@ -145,8 +145,8 @@ class WidePencil:
         basis = self.rows.in_all_columns(np.linalg.qr(Z)[0])
         d, k = basis.shape
         note = (
-            f"M is sought in {k} of {d} dimensions, which block Davidson found from {products} "
-            f"products with the sparse rows: residual {residual:.0e}"
+            f"M is sought in {k} of {d} dimensions, found by block Davidson iterations with "
+            f"{products} products with the sparse rows: residual {residual:.0e}"
         )
         return basis, note, residual
 

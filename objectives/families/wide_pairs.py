@@ -158,7 +158,7 @@ def leading_pairs(a: Samples, b: Samples, r: int, ridge: float | None) -> Pairs 
     found = known.leading(r, ridge is not None)
     Z = found.V[:, :r] if ridge is None else known.directions(found, r)
     note = (
-        f"M is sought in {r} dimensions of {a.d} and of {b.d}, which block Davidson found from "
+        f"M is sought in {r} dimensions of {a.d} and of {b.d}, by block Davidson iterations with "
         f"{found.products} products with the sparse rows: residual {found.residual:.0e}"
     )
     return Pairs(known.rows, *known.inside(Z), note, found.residual)
@@ -224,8 +224,8 @@ def correlated(views: Sequence[Compact], r: int, ridge: float) -> Correlated | N
         if ridge == 0:
             check_varies_along(_not_spanned(C, M), C, spread)
     note = (
-        f"M is sought in {2 * r} dimensions of {a.d} and of {b.d}, of cca and of where "
-        f"a trust region by products with the sparse rows led from there: gradient "
+        f"M is sought in {2 * r} dimensions of {a.d} and of {b.d}: those of cca, and those that a "
+        "trust region found from there by products with the sparse rows, to a gradient of "
         f"{run.gradient_norm:.0e}"
     )
     both = np.hstack([np.concatenate([Ma, Mb]), known.directions(found, r)])

@@ -147,7 +147,7 @@ def _information(X, y, result):
     n = len(first)
     across = 2 * later.T @ first
     S = np.block([[np.eye(W.shape[1]), across.T], [across, np.eye(W.shape[1])]])
-    if any("made smaller" in note for note in result.notes) or n == 0:
+    if any("were reduced" in note for note in result.notes) or n == 0:
         return result.value, 1.0
     with np.errstate(divide="ignore"):  # of pairs that rounding leaves singular
         logs = np.log(np.maximum(eigh(S)[0], 0.0))

@@ -435,5 +435,5 @@ def test_sums_over_rows_of_ones_own(tmp_path):
 
 
 def test_landmarks_take_no_weights():
-    with pytest.raises(ArgumentError, match="in its exact form: pass an array"):
+    with pytest.raises(ArgumentError, match="and the exact kernel: pass an array"):
         ldr.solve("hsic", X, 2, y=LABELS, sample_weight=ANY, landmarks=20)

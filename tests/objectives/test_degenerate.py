@@ -331,9 +331,9 @@ def test_directions_that_carry_nothing_of_a_ratio_are_named():
     means = np.array([X[y == c].mean(axis=0) for c in range(10)])[y]
     SB, SW = ((Z @ result.M).T @ (Z @ result.M) for Z in (means - X.mean(axis=0), X - means))
     least = np.linalg.eigvalsh(SW)[0] / np.trace(SW)
-    assert f"({100 * least:.2g} % the least)" in note
+    assert f"(the least share is {100 * least:.2g} %)" in note
     each = scipy.linalg.eigh(SB, SW, eigvals_only=True)[::-1]
-    assert f"have {each[0]:.3g}, {each[1]:.3g} (gen" in note and "lda" in note
+    assert f"are {each[0]:.3g}, {each[1]:.3g}. lda" in note
     again = ldr.solve(2 * OrthogonalLDA(), X, 2, y=y)
     assert noted(again, "less than")
     alike = ldr.solve("orthogonal-lda", X[:, X.std(axis=0) > 1], 2, y=y, standardise=True)
@@ -345,12 +345,12 @@ def test_empty_directions_of_minimised_ratios_and_of_denominators_that_vanish():
     A, B = np.diag([-1.0, -2.0, -3.0]), np.diag([1.0, 1e-6, 1.0])
     problem = TraceRatio(objective, (View(np.zeros(3)),), A, B, 2, sibling="sfa")
     (note,) = problem.remarks(np.eye(3)[:, :2])
-    assert "1 carries less" in note and "have 1, 2e+06 (" in note
+    assert "1 carries less" in note and "are 1, 2e+06. " in note
     problem = TraceRatio(
         OrthogonalLDA(), (View(np.zeros(3)),), -A, np.diag([1.0, 0.0, 1.0]), 2, sibling="x"
     )
     M = np.eye(3)[:, :2]
-    assert "(0 % the least)" in problem.remarks(M)[0]
+    assert "(the least share is 0 %)" in problem.remarks(M)[0]
     assert not replace(problem, sibling="").remarks(M)
     numbers = problem.numbers(M, None, ())
     assert np.isinf(numbers["ratio"][1]) and "generalised_eigenvalue" not in numbers
@@ -364,11 +364,11 @@ def test_coordinates_of_a_view_that_say_the_same_are_named():
     Ya, Yb = (Z - Z.mean(axis=0) for Z in result.transform((Xa, w)))
     U = np.linalg.svd(Ya.T @ Yb)[0]
     correlation = abs(np.corrcoef((Ya @ U).T)[0, 1])
-    note = noted(result, "coordinates of the first view are correlated")
-    assert f"correlated by {correlation:.3f}" in note and "cca" in note
+    note = noted(result, "components of the first view have correlation")
+    assert f"correlation {correlation:.3f}" in note and "cca" in note
     apart = rng.standard_normal((2, 300, 3))
     alone = ldr.solve("orthogonal-cca", (apart[0], apart[0] + apart[1]), 2)
-    assert not any("correlated by" in note for note in alone.notes)
+    assert not any("have correlation" in note for note in alone.notes)
 
 
 FEW = {

@@ -52,7 +52,7 @@ def test_phd_sees_what_bends_and_which_way():
     ("y", "words"),
     [
         (np.ones(400), "y is constant"),
-        (X[:, :2], "y has 2 columns; phd takes one response"),
+        (X[:, :2], "y has 2 columns, but phd takes a single response"),
         (np.array(["a", "b"] * 200), "expected numbers"),
     ],
 )

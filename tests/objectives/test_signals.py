@@ -545,7 +545,10 @@ def test_dca_of_its_package(window):
 def test_windows_that_no_series_has():
     X, _ = _rotation(60)
     found = ldr.solve("dca", X, 2, window=10)
-    assert any("no series has these covariances of 20 successive rows" in n for n in found.notes)
+    assert any(
+        "no time series has the estimated covariances of 20 successive rows" in n
+        for n in found.notes
+    )
     assert 0 < found.value < ldr.solve("dca", X, 6, window=10).value  # the whole tells more
     with pytest.raises(ArgumentError, match="window = 31 is too large: expected at most 30"):
         ldr.solve("dca", X, 2, window=31)

@@ -324,9 +324,9 @@ def test_refusals():
         bad[where] = value
         return bad
 
-    with pytest.raises(DataError, match=r"1 row\(s\) with nothing observed.*row 7"):
+    with pytest.raises(DataError, match=r"1 row\(s\) with only missing entries.*row 7"):
         ldr.solve("ppca", having(7, np.nan), 2)
-    with pytest.raises(DataError, match=r"1 column\(s\) with nothing observed.*column 5"):
+    with pytest.raises(DataError, match=r"1 column\(s\) with only missing entries.*column 5"):
         ldr.solve("fa", having((slice(None), 5), np.nan), 2)
     with pytest.raises(DataError, match=r"1 infinite value.*row 2, column 3"):
         ldr.solve("ppca", having((2, 3), np.inf), 2)

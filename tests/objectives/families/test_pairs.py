@@ -283,7 +283,7 @@ def test_classes_without_spread(name):
             LABELS,
             {"neighbours": 20},
             DataError,
-            r"class 0 of y has 20 sample\(s\); each class needs at least 21",
+            r"class 0 has 20 sample\(s\); each class of y needs at least 21",
         ),
         ("lmnn", None, {}, ArgumentError, "needs labels"),
         ("nca", None, {}, ArgumentError, "needs labels"),

@@ -202,11 +202,11 @@ def test_missing_values_in_a_file(saved):
         solve("pca", saved(GAPS), R)
     rows = GAPS.copy()
     rows[[400, 600]] = np.nan
-    with pytest.raises(DataError, match=r"2 row\(s\) with nothing observed.* row 400"):
+    with pytest.raises(DataError, match=r"2 row\(s\) with only missing entries.* row 400"):
         solve("ppca", saved(rows), R)
     rows = GAPS.copy()
     rows[:, 4] = np.nan
-    with pytest.raises(DataError, match=r"1 column\(s\) with nothing observed.* column 4"):
+    with pytest.raises(DataError, match=r"1 column\(s\) with only missing entries.* column 4"):
         solve("fa", saved(rows), R)
     rows = GAPS.copy()
     rows[:, 3:] = np.nan
