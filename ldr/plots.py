@@ -527,7 +527,7 @@ def longest(loading: Array) -> np.ndarray:
     return np.sort(np.argsort(-np.linalg.norm(loading, axis=1), kind="stable")[:MOST_NAMES])
 
 
-# Number of features that a plot names: those with the largest correlations.
+# Largest number of named features in a plot; those with the largest correlations are named.
 _NAMED = 14
 _NUMERIC = "feature"  # label of an axis of unnamed features
 
@@ -862,7 +862,7 @@ def _random_angles(d: int, r: int) -> Array:
     return np.asarray(np.median([principal_angles(A, B) for A, B in pairs], axis=0))
 
 
-# Number of samples that a plot names: those with the largest influence.
+# Largest number of named samples in a plot; the most influential samples are named.
 _NAMED_ROWS = 5
 
 

@@ -237,7 +237,7 @@ class DiagonalFactors(Factors):
         assert isinstance(point, ProfilePoint)
         loadings = point.loadings
         whole = FactorPoint(self, self.manifold.join([loadings, point.M]))
-        # The profile likelihood has no cancellation, and its value needs no further product with C.
+        # The profile likelihood has no cancellation, and needs no further product with C.
         whole.value = point.value
         whole.gradient = self.manifold.join([np.zeros_like(loadings), point.gradient])
         return whole

@@ -101,7 +101,7 @@ def student(degrees: float) -> Contrast:
     )
 
 
-# Iteration limit of the fixed-point iteration, and tolerance of 1 - cosine of a step's angle.
+# Fixed-point iteration: iteration limit, and tolerance of 1 minus the cosine of a step's angle.
 _STEPS, _SETTLED = 30, 1e-6
 _DIRECTIONS, _ENTRIES = 30, 2**22  # largest number of random directions, and of their entries
 

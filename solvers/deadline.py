@@ -317,7 +317,7 @@ def _share(count: float) -> None:
     """Limit the threads of each BLAS library to `count`."""
     for library, before in zip(_libraries(), _before, strict=True):
         if before > 1:
-            # threadpoolctl 3.8 refuses calls from a second thread, unless the first one is cleared.
+            # threadpoolctl 3.8 refuses calls from a second thread until the first one is cleared.
             clear = getattr(library, "clear_controlling_thread", lambda force: None)
             clear(force=True)
             library.set_num_threads(min(count, before))

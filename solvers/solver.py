@@ -422,7 +422,7 @@ class Tracker:
         assert status is not None
         if self._last is None:
             pass_on(status)
-        # Among points with equal values up to rounding, the best has the smallest gradient.
+        # Among points with equal values up to rounding, the best point has the smallest gradient.
         final = self._best or self._last
         if status is Status.ROUNDING:
             final = self._flattest

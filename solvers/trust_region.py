@@ -95,9 +95,9 @@ def _first_radius(
     return 4.0 * math.sqrt(rz) if preconditioner else max(1.0, float(np.linalg.norm(M)))
 
 
-# Threshold: for a smaller relative change of f, slopes give the decrease more accurately.
+# Threshold: if f changes by a smaller share, slopes give the decrease more accurately.
 _ROUNDING = 1e4 * float(np.finfo(float).eps)
-# Least tolerance of the inner iteration, relative to the tolerance of the solver.
+# Least tolerance of the inner iteration, as a share of the solver's tolerance.
 _INNER_MARGIN = 0.1
 # The radius decreases if the ratio of actual to predicted decrease is below _POOR, and may grow if
 # it is above _GOOD (Nocedal and Wright, Numerical Optimization, algorithm 4.1).
@@ -106,7 +106,7 @@ _SHORTER, _LONGER = 0.25, 2.0
 # Largest number of entries of M for which the full Hessian is computed, if an inner iteration takes
 # as many products as the manifold has dimensions.
 _FEW_NUMBERS = 1000
-# After a poor step: limit of corrections, and limit of Hessian products in each correction.
+# After a poor step: largest number of corrections, and of Hessian products in each correction.
 _CORRECTIONS, _SHORT = 3, 20
 
 

@@ -224,7 +224,7 @@ def _execute(path: Path) -> object:
     module = importlib.util.module_from_spec(spec)
     sys.modules[name] = module  # pickle imports the user's module by name
     beside = str(path.resolve().parent)
-    sys.path.append(beside)  # last on sys.path, so that installed modules take precedence
+    sys.path.append(beside)  # last on sys.path: installed modules take precedence over the user's
     try:
         with located(str(path)):
             spec.loader.exec_module(module)

@@ -24,7 +24,7 @@ INVARIANCE_TOLERANCE = 1e-6
 # Threshold: f is no sum over rows if |f(M, X) - f(M, X1) - f(M, X2)| / |f| is larger.
 _ADDITIVITY_TOLERANCE = 1e-8
 _GRADIENT_TOLERANCE = 1e-4
-# Tolerance of Hessian products by differences, which may cross kinks of a piecewise smooth f.
+# Relative tolerance of Hessian products by finite differences, which may cross kinks of f.
 _HESSIAN_TOLERANCE = 1e-2
 # Steps of forward and of central differences; with h = 1e-5, h^2 and eps/h are near 1e-10.
 _STEP, _CENTRAL_STEP = 1e-7, 1e-5

@@ -29,7 +29,7 @@ from ldr.solvers.problem import Point, Problem
 # Number of rows in the sample from which initial points are computed.
 SAMPLE_ROWS = 20_000
 
-# Number of parts of the rows in stochastic solvers, and least number of rows per column in a part.
+# Stochastic solvers: number of parts of the rows, and least number of rows per column in a part.
 _PARTS = 32
 _PART_ROWS = 10
 

@@ -45,7 +45,7 @@ from ldr.solvers.problem import Point, Preconditioner
 from ldr.solvers.solver import AnySolver, run_through
 from ldr.solvers.trace_ratio import SelfConsistentField
 
-# Threshold: if column weights differ by a larger factor, the smallest are lost in rounding errors.
+# Threshold: if weights of columns have a larger ratio, rounding errors hide the smallest weights.
 _FARTHEST = 1e8
 
 

@@ -299,7 +299,7 @@ def _variation_sums(piece: Samples, centre: Array, P: Array) -> Array:
     sums[:, -1] = piece.weight
     if piece.is_sparse:
         slices = list(piece.slices(max(1, BLOCK_NUMBERS // sums.shape[1])))
-        if len(slices) > 1:  # in blocks of rows, because a product with P is dense
+        if len(slices) > 1:  # rows are taken in blocks, because a product with P is dense
             for where in slices:
                 sums[:, :-1] += _variation_sums(piece.piece(where), centre, P)[:, :-1]
             return sums

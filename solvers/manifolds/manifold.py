@@ -178,7 +178,7 @@ class Product(Manifold):
     """
 
     factors: tuple[Manifold, ...] = ()
-    # Place of each factor of a product manifold in the flat array, and its shape.
+    # Place and shape of each factor of a product manifold in the flat array.
     _places: tuple[tuple[slice, tuple[int, ...]], ...] = field(
         default=(), repr=False, compare=False
     )
