@@ -1,4 +1,7 @@
-"""Exceptions and warnings of ldr, and the decorator that translates errors of NumPy."""
+"""Exceptions and warnings of ldr.
+
+The decorator `in_words` of public functions translates errors of NumPy.
+"""
 
 from __future__ import annotations
 
