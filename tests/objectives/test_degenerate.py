@@ -345,7 +345,7 @@ def test_empty_directions_of_minimised_ratios_and_of_denominators_that_vanish():
     A, B = np.diag([-1.0, -2.0, -3.0]), np.diag([1.0, 1e-6, 1.0])
     problem = TraceRatio(objective, (View(np.zeros(3)),), A, B, 2, sibling="sfa")
     (note,) = problem.remarks(np.eye(3)[:, :2])
-    assert "1 carries less" in note and "are 1, 2e+06. " in note
+    assert "1 of the 2 directions of M carries less" in note and "are 1, 2e+06. " in note
     problem = TraceRatio(
         OrthogonalLDA(), (View(np.zeros(3)),), -A, np.diag([1.0, 0.0, 1.0]), 2, sibling="x"
     )

@@ -175,7 +175,7 @@ def test_ways_to_say_the_same_levels():
 @pytest.mark.parametrize(
     ("nested", "message"),
     [
-        ((1, 2), r"nested = \(1, 2\) has the largest level 2, expected r = 3"),
+        ((1, 2), r"largest level of nested = \(1, 2\) is 2, expected r = 3"),
         ((), "nested must be"),
         ("123", "nested must be"),
         ((1, 1, 3), "different whole numbers"),
