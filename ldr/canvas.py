@@ -61,7 +61,7 @@ def given_panels(ax: Panels, count: int) -> list[Axes]:
     given = new_figure(4.4 * count, 3.6).subplots(1, count) if ax is None else ax
     axes: list[Axes] = list(np.ravel(np.asarray(given, dtype=object)))
     if len(axes) != count:
-        wanted = "one Axes" if count == 1 else f"{count} Axes, one a panel"
+        wanted = "one Axes" if count == 1 else f"{count} Axes, one for each panel"
         raise ArgumentError(f"ax must be {wanted}, got {len(axes)}")
     for each in axes:
         tidy(each)
@@ -192,7 +192,7 @@ def colouring_of(result: Result, y: PerRow, n: int, X: Rows = None) -> Colouring
     if array.ndim == 2 and array.shape[1] == 1:
         array = array[:, 0]
     if array.ndim != 1 or len(array) != n:
-        raise DataError(f"y has shape {np.shape(y)}, expected ({n},), one for each row of X")
+        raise DataError(f"y has shape {np.shape(y)}, expected ({n},) for the {n} rows of X")
     if array.dtype.kind == "M":
         return Colouring(quantity=_days(array), label=label, dates=True)
     if Need.LABELS in needs or is_categorical(array):

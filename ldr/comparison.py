@@ -191,7 +191,7 @@ class Comparison(Pickled):
             if majority is not None:
                 nothing = f"; the largest class has {majority:.3f} of the samples"
             elif best < 0 and "Q2" in judged:
-                nothing = "; the training mean predicts better than all"
+                nothing = "; the training mean predicts better than all methods"
             found.append(f"best {judged}: {names}, {best:.3f}{nothing}")
         beyond = float(scipy.stats.t.ppf(0.975, self.folds - 1))
         for m, scores in rivals:
@@ -244,7 +244,7 @@ class Comparison(Pickled):
                 lines = beside(columns)
         said = [*self.notes, *self.findings]
         said += [f"left out: {name} ({why})" for name, why in self.left_out.items()]
-        said += [f"the table has more: {', '.join(absent)}"] if absent else []
+        said += [f"further columns of .table: {', '.join(absent)}"] if absent else []
         wrapper = TextWrapper(100, "  ", "    ", break_long_words=False, break_on_hyphens=False)
         return "\n".join(
             [*lines, *self.units, *(line for each in said for line in wrapper.wrap(each))]
@@ -378,8 +378,8 @@ def compare(
     )
     if len(kinds) > 1:
         raise ArgumentError(
-            f"methods has {' and '.join(map(repr, kinds.values()))}, which take other data: "
-            "expected methods of rows alone, of two views, or of rows and a background"
+            f"methods has {' and '.join(map(repr, kinds.values()))}, which take different data: "
+            "expected methods for samples alone, for two views, or for samples with a background"
         )
     gaps = first.views == 1 and Need.BACKGROUND not in first.needs and has_gaps(X)
     ordered = time_order or any(Need.TIME_ORDER in o.needs for o in objectives)
@@ -414,7 +414,7 @@ def compare(
     found = complete(compared(), len(chosen), "methods")
     if not found:
         reasons = "; ".join(f"{name}: {why}" for name, why in left_out.items())
-        raise ArgumentError(f"no method fits the data: {reasons}")
+        raise ArgumentError(f"no method can be fitted to these data: {reasons}")
     notes = (*notes, *parts.notes)
     return Comparison(tuple(found), len(parts.parts), X, y, left_out, notes)
 
@@ -438,7 +438,7 @@ def _dimension(
     if not is_open(r):
         return r, ()
     if first.views > 1 or Need.BACKGROUND in first.needs:
-        raise ArgumentError(f"r = {r!r} needs the columns of a single X: expected a whole number")
+        raise ArgumentError(f"r = {r!r} is for methods of a single X: expected a whole number")
     rule = "ppca" if gaps else "pca"
     result = solve(rule, rows.data.X, r, standardise=standardise, certify=False)
     note = next(note for note in result.notes if note.startswith(f"r = {result.r}: "))

@@ -272,8 +272,8 @@ def of_trials(new: Part, old: Part) -> HeldOut:
 
     if len(F) <= len(np.unique(y)):
         raise DataError(
-            f"{len(F)} trials are too few to learn {len(np.unique(y))} classes from: expected more "
-            "trials than classes in each training part; use fewer folds"
+            f"the training part of a fold has {len(F)} trials of {len(np.unique(y))} classes, "
+            "expected more trials than classes: use fewer folds"
         )
     many = FEATURES.get(new.result.objective.name) == "flat"
     options = {"solver": "lsqr", "shrinkage": "auto"} if many else {}
@@ -324,7 +324,7 @@ def _objective_value(new: Part) -> float:
     if isinstance(problem, Carried):
         value = problem.value_of(Z, result.parameters)
     elif len(problem.manifold.factors) > len(problem.views):
-        raise ArgumentError(f"objective {objective.name!r} fits more than M and has no score")
+        raise ArgumentError(f"{objective.name!r} fits parameters besides M, so it has no score")
     else:
         value = near(problem, Z).value(Z)
     value = problem.reported(value)
@@ -389,7 +389,7 @@ def score(
     objective = result.objective
     if Need.DISTANCES in objective.needs:
         raise ArgumentError(
-            f"objective {objective.name!r} takes distances and has no score of new samples"
+            f"objective {objective.name!r} takes distances, so new samples have no score"
         )
     if isinstance(result.P, tuple):
         X = views_of(X, len(result.P), result.view_names)
@@ -454,8 +454,8 @@ def response_scores(new: Part, old: Part | None, what: str = "response") -> Held
     assert isinstance(predictor, LinearPredictor)
     if found.size != truth.size:
         raise DataError(
-            f"y has {truth.shape[1]} columns, expected {found.size // len(truth)}: the responses "
-            "of the fit"
+            f"y has {truth.shape[1]} columns, expected {found.size // len(truth)}, one for each "
+            "response of the fit"
         )
     return _squared(truth, np.reshape(found, truth.shape), predictor.mean, new.weights)
 
@@ -576,19 +576,19 @@ class Folds:
         except (TypeError, ValueError, UserWarning) as error:
             what = f"{len(first)} {'rows' if trials is None else 'trials'}"
             raise ArgumentError(
-                f"folds = {folds!r} does not split these {what}: {error}"
+                f"folds = {folds!r} cannot split the {what} of X: {error}"
             ) from error
         filled = [both for both in parts if all(map(len, both))]
         if len(filled) < max(2, len(parts)):
             raise ArgumentError(
-                f"folds = {folds!r} has {len(filled)} fold(s) with training and held-out samples, "
-                f"of {len(parts)}: expected at least two folds, each with both"
+                f"{len(filled)} of {len(parts)} fold(s) have training and held-out samples: "
+                f"expected two or more folds, all with both, got folds = {folds!r}"
             )
         notes = []
         if groups is not None and any(set(groups[a]) & set(groups[b]) for a, b in parts):
             notes.append(
-                f"groups= are not used: folds={folds!r} has samples of one group (or trial) both "
-                "among the training and the held-out samples"
+                f"groups= has no effect: folds={folds!r} divides a group (or trial) between "
+                "training and held-out samples"
             )
         if numbered and blocks:
             lag = gap_of(objective) if gap is None else gap
@@ -626,7 +626,7 @@ class Folds:
         for message, where in failed.items():
             numbers, at = (", ".join(map(str, sorted(set(k)))) for k in zip(*where, strict=True))
             folds = f"fold{'s' if ',' in numbers else ''} {numbers}"
-            self.notes.append(f"{folds} could not run at r = {at}: {message}")
+            self.notes.append(f"{folds} failed at r = {at}: {message}")
         if unconverged:
             count = len(self.parts) * len(order)
-            self.notes.append(f"{unconverged} of {count} solutions of the folds did not converge")
+            self.notes.append(f"{unconverged} of {count} solves in the folds did not converge")

@@ -154,10 +154,10 @@ def diagnose(
     Z, T = _centred(result, X, "X")
     n, r = T.shape
     if n < r + 2:
-        raise DataError(f"X has {n} samples: limits of {r} components need {r + 2} or more")
+        raise DataError(f"limits of {r} components need {r + 2} or more samples, got {n}")
     lengths = np.linalg.norm(T, axis=0) / math.sqrt(n - 1)
     if not lengths.all() or np.linalg.matrix_rank(T / lengths) < r:
-        raise SingularError("the scores of X are collinear and have no T2: solve for a smaller r")
+        raise SingularError("T2 is undefined for collinear scores of X: solve for a smaller r")
     centre, robust = np.zeros(r), result.objective.name == "robust-pca"
     if robust:
         from sklearn.covariance import MinCovDet

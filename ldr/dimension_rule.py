@@ -37,16 +37,16 @@ def by_rule(
     """
     if not all(view.repeatable for view in data.views):
         raise ArgumentError(
-            f"r = {r!r} needs rows that can be read more than once, got an iterator: expected a "
-            "whole number"
+            f"X is an iterator, but r = {r!r} reads the rows more than once: expected a whole "
+            "number as r"
         )
     if r != "auto":
         return _by_share(float(r), objective, data, solve)
     if data.samples.weights is not None or objective.traits.rule is None:
         raise ArgumentError(
-            f"r = 'auto' has no rule for objective {objective.name!r}"
-            f"{' of weighted rows' if objective.traits.rule else ''}: expected a whole number; "
-            "ldr.path with folds= scores each r on held-out rows"
+            "r = 'auto' has no rule for objective "
+            f"{objective.name!r}{' of weighted rows' if objective.traits.rule else ''}: expected a "
+            "whole number; to choose r, ldr.path with folds= scores each r on held-out rows"
         )
     return _by_bic(objective, data, solve) if objective.traits.rule == "bic" else _by_chance(data)
 
@@ -63,8 +63,8 @@ def _by_share(
     nested = objective.traits.transposed and objective.exact == "yes"
     if not kinetic and not (nested and isinstance(manifold, Grassmann)):
         raise ArgumentError(
-            f"r = {share!r} is a share of the variance, which selects r for closed forms with "
-            f"orthonormal M, such as pca, but not for {objective.name!r}: expected a whole number"
+            f"r = {share!r} is a share of the variance, which objective {objective.name!r} does "
+            "not take: expected a whole number, or a closed form with orthonormal M, such as pca"
         )
     most = min(manifold.factors[0].shape[0], objective.largest_r(data))
     found = solve(objective, data, most, certify=False).directions
@@ -79,18 +79,18 @@ def _by_share(
         reached = np.flatnonzero(explained > share)
     if len(reached) == 0:
         raise ArgumentError(
-            f"r = {share!r} is out of reach: the {most} dimensions that {objective.name!r} has "
-            f"explain {explained[-1]:.4g} of the variance"
+            f"r = {share!r} is out of reach: all {most} dimensions of {objective.name!r} explain "
+            f"{explained[-1]:.4g} of the variance"
         )
     r, of_what = int(reached[0]) + 1, "kinetic variance" if kinetic else "variance"
-    return r, (f"r = {r}: the fewest that explain {share:g} of the {of_what}",)
+    return r, (f"r = {r}: the smallest r that explains {share:g} of the {of_what}",)
 
 
 def _by_chance(data: Data) -> tuple[int, tuple[str, ...]]:
     """Return the number of components by parallel analysis."""
     found = parallel_analysis(data.samples, correlation=False, random_state=0).r
     if found == 0:
-        return 1, ("r = 1: parallel analysis finds no component that stands out of chance",)
+        return 1, ("r = 1: parallel analysis finds no eigenvalue larger than by chance",)
     return found, (f"r = {found}: by parallel analysis of the covariance",)
 
 
@@ -113,8 +113,8 @@ def _by_bic(
         elif r - best >= 2:  # the BIC has not decreased for two successive values of r
             break
     if best == 0:
-        raise ArgumentError(f"r = 'auto' found no dimension for {objective.name!r}")
-    return best, (f"r = {best}: the least BIC, {least:.6g}",)
+        raise ArgumentError(f"r = 'auto' found no r at which the data determine {objective.name!r}")
+    return best, (f"r = {best}: the smallest Bayesian information criterion (BIC), {least:.6g}",)
 
 
 @dataclass(frozen=True)

@@ -55,8 +55,8 @@ Arguments = ParamSpec("Arguments")
 Returned = TypeVar("Returned")
 
 _WAYS_OUT = (
-    "for d x d arrays use fewer columns; for n x n arrays landmarks=, components= or a subsample; "
-    "or pass the rows as a path or in blocks, to be read in pieces"
+    "for a d x d array use fewer columns; for an n x n array use landmarks=, components= or a "
+    "subsample; or pass the rows as a path or in blocks, which are read in chunks"
 )
 
 
@@ -83,13 +83,13 @@ def in_words(function: Callable[Arguments, Returned]) -> Callable[Arguments, Ret
             limit, whose = available()
             clear_frames(error.__traceback__)  # frames of the traceback would keep arrays in memory
             raise TooLargeError(
-                f"{_array(error)} does not fit into memory, of which {whose} leaves "
-                f"{in_bytes(limit)}: {_WAYS_OUT}"
+                f"{_array(error)} does not fit into memory: {whose} leaves {in_bytes(limit)}. "
+                f"Remedies: {_WAYS_OUT}"
             ) from error
         except np.linalg.LinAlgError as error:
             raise SingularError(
-                f"a decomposition of the data failed ({error}): the scales of the columns are too "
-                "far apart; divide them by their standard deviations"
+                f"a decomposition of the data failed ({error}): the scales of the columns differ "
+                "too much; divide each column by its standard deviation"
             ) from error
 
     return translated

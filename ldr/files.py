@@ -126,7 +126,7 @@ def files_of(X: Rows) -> list[Path]:
 def _check_writable(path: Path) -> None:
     target = Path(os.path.realpath(path))
     if not target.parent.is_dir():
-        raise ArgumentError(f"{path}: there is no folder {str(path.parent)!r}")
+        raise ArgumentError(f"{path}: the folder {str(path.parent)!r} does not exist")
     if target.is_dir():
         raise ArgumentError(f"{path} is a folder, expected a file")
     for written in (target, target.parent) if target.exists() else (target.parent,):
@@ -206,7 +206,7 @@ class Table:
         left_out = {self._position(name) for name in without if name not in keys}
         where = [j for j in map(self._position, only or columns) if j not in left_out]
         if not where:
-            raise ArgumentError(f"{self.name}: every column is left out")
+            raise ArgumentError(f"all columns of {self.name} are left out")
         if where == list(range(len(columns))):
             return self  # returns the same object, because a copy would load a memory map
         if isinstance(X, Source):
@@ -310,7 +310,7 @@ def _write_parts(
     """Write projected samples to a table or an .npy file, in chunks."""
     ending = ending_of(Path(path))
     if ending == ".npy" and isinstance(result.P, tuple):
-        raise ArgumentError("two views do not fit into a single .npy file: write .npz, or a table")
+        raise ArgumentError("an .npy file cannot hold two views: write .npz, or a table")
     rows = (np.hstack(tuple(map(np.asarray, as_tuple(part)))) for part in parts)
     with replaced(path) as file:
         if ending != ".npy":
@@ -365,7 +365,7 @@ def _warn_of_formulas(frame: Frame) -> None:
         if name.startswith(_FORMULA) or cells.str.startswith(_FORMULA).any():
             warn(
                 f"column {name!r} has texts that begin with =, +, - or @, which a spreadsheet runs "
-                "as formulas: import it as text",
+                "as formulas: import the column as text",
                 DataWarning,
             )
 
@@ -409,7 +409,7 @@ def _one_of(arrays: dict[str, np.ndarray], wanted: str | None, name: str) -> Tab
     key = wanted or ("X" if "X" in arrays else matrices[0] if len(matrices) == 1 else None)
     if key is None or key not in arrays:
         asked = f"no array {wanted!r}" if wanted else "no array called X, nor a single matrix"
-        raise ArgumentError(f"{name} has {asked}; it has: {', '.join(arrays)}")
+        raise ArgumentError(f"{name} has {asked}: select one of {', '.join(arrays)}")
     beside = {other: array for other, array in arrays.items() if other != key}
     return Table(name, _matrix(arrays[key], name), beside)
 
@@ -432,8 +432,8 @@ def write_filled(path: str | Path, result: Result, table: Table) -> int:
     """
     if result.model is None or result.features is not None:
         raise ArgumentError(
-            f"the model is of {result.objective.name!r}, which does not impute missing values: "
-            "solve 'ppca' or 'fa'"
+            f"a model of {result.objective.name!r} does not impute missing values: expected a "
+            "model of 'ppca' or 'fa'"
         )
     path = Path(path)
     ending = ending_of(path)

@@ -46,8 +46,8 @@ def as_objective(objective: str | Objective, parameters: dict[str, object]) -> O
     objective = registry.as_objective(objective)
     if parameters:
         raise ArgumentError(
-            f"unknown argument {next(iter(parameters))!r}: give parameters to the objective "
-            "itself, unless the objective is given by name"
+            f"unknown argument {next(iter(parameters))!r}: only objectives given by name take "
+            "parameters here; otherwise set them in the objective"
         )
     return objective
 
@@ -91,8 +91,8 @@ class Covariance:
 
     def __array__(self, *_: object, **__: object) -> NoReturn:
         raise DataError(
-            "X is a covariance matrix, from ldr.covariance: only ldr.solve, and ldr.path without "
-            "folds, take it; other functions need the samples"
+            "X is a covariance matrix (ldr.covariance), which only ldr.solve and ldr.path without "
+            "folds take: expected the samples"
         )
 
     def given(self, objective: Objective, y: PerRow, *beside: PerRow) -> tuple[Rows, PerRow, Array]:
@@ -101,20 +101,20 @@ class Covariance:
         if not _is_of_covariances(objective):
             names = ", ".join(n for n, method in REGISTRY.items() if _is_of_covariances(method()))
             raise ArgumentError(
-                f"objective {objective!r} needs more than a covariance: expected samples in rows; "
-                f"X=ldr.covariance(...) is for {names}, without shrinkage"
+                f"objective {objective!r} cannot be solved from a covariance matrix: expected "
+                f"samples in rows; ldr.covariance is for {names}, without shrinkage"
             )
         if any(each is not None for each in (y, *beside)):
             raise ArgumentError(
                 "X is a covariance matrix, which has no rows for y=, sample_weight= or groups=: "
-                "add the columns of a response to those of X, with views=(d, number of responses)"
+                "include the response in the matrix, with views=(d, number of responses)"
             )
         expected = 1 + response if objective.views == 1 else objective.views
         more = objective.traits.any_views and len(self.views) > expected
         if len(self.views) != expected and not more:
             raise ArgumentError(
-                f"objective {objective.name!r} takes {expected} part(s) of the columns, "
-                f"got {len(self.views)}: ldr.covariance(S, n, views=(5, 3)) makes two"
+                f"objective {objective.name!r} takes {expected} group(s) of columns, got "
+                f"{len(self.views)}: views=(5, 3) in ldr.covariance gives two, for example"
             )
         parts = [
             Samples(
@@ -184,9 +184,9 @@ def covariance(
     values, vectors = np.linalg.eigh((C + C.T) / 2.0 / unit / unit[:, None])
     if values[0] < -1e-8 * max(values[-1], 0.0):
         raise DataError(
-            f"S has the eigenvalue {values[0]:.3g} (of columns with variance 1), expected none "
-            "below 0: correlations of incomplete pairs or of ordinal columns can have some; "
-            "estimate them together, as by ldr.solve('ppca', X, r).model.covariance"
+            f"S scaled to unit variances has the eigenvalue {values[0]:.3g}, expected none below "
+            "0. Correlations estimated pair by pair can have negative eigenvalues: estimate all "
+            "jointly, as by ldr.solve('ppca', X, r).model.covariance"
         )
     kept = values > d * np.finfo(float).eps * values[-1]
     root = (vectors[:, kept] * np.sqrt(values[kept] * kept.sum())).T * unit
@@ -194,7 +194,7 @@ def covariance(
     sizes = (d,) if views is None else tuple(whole("views", size, 1) for size in views)
     if centre.shape != (d,) or sum(sizes) != d:
         raise ArgumentError(
-            f"mean has shape {centre.shape} and views have {sum(sizes)} columns; S has {d} columns"
+            f"mean has shape {centre.shape} and views have {sum(sizes)} columns, expected d = {d}"
         )
     ends = np.cumsum(sizes)
     parts = tuple(slice(int(end - size), int(end)) for size, end in zip(sizes, ends, strict=True))
@@ -227,7 +227,7 @@ def data_in_order(
         if count != objective.views and not (
             count > objective.views and objective.traits.any_views
         ):
-            more = " or more of them, (X1, ..., Xk)," if objective.traits.any_views else ""
+            more = " or more arrays (X1, ..., Xk)," if objective.traits.any_views else ""
             expected = f"a pair of arrays (Xa, Xb){more}"
             if objective.views > 2:
                 expected = f"{objective.views} arrays (X1, ..., X{objective.views})"
@@ -444,11 +444,9 @@ def check_weighted(objective: Objective) -> None:
     """Refuse weights if the objective has none."""
     if not objective.traits.weighted:
         if objective.name in REGISTRY:
-            whose = f" as {objective!r}; by default it does"
+            whose = f" with the parameters {objective!r}; by default it takes them"
         else:
-            whose = (
-                "; the methods of the registry do, and sums over rows (sum_over_rows=True) in jax"
-            )
+            whose = "; methods of the registry take them, and sums over rows (sum_over_rows=True)"
         raise ArgumentError(
             f"objective {objective.name!r} takes no sample weights (sample_weight=){whose}"
         )
@@ -484,7 +482,7 @@ def aligned(first: Rows, other: PerRow, name: str, first_name: str) -> PerRow:
     index, others = _index(first), _index(other)
     if index is None or others is None or len(index) != len(others) or index.equals(others):
         return other
-    by_place = f"reset both indices, or pass {name}.to_numpy(), to pair rows by their place"
+    by_place = f"reset both indices, or pass {name}.to_numpy(), to pair rows by position"
     if not (index.is_unique and others.is_unique):
         raise DataError(
             f"{first_name} and {name} have different indices with duplicates, so rows cannot be "
@@ -495,8 +493,8 @@ def aligned(first: Rows, other: PerRow, name: str, first_name: str) -> PerRow:
     if len(absent):
         examples = ", ".join(map(repr, absent[:3].tolist()))
         raise DataError(
-            f"{first_name} and {name} have different indices: {len(absent)} of {first_name}'s "
-            f"{len(index)} are not in {name}'s, the first {examples}; {by_place}"
+            f"{first_name} and {name} have different indices: {name} lacks {len(absent)} of "
+            f"{len(index)} entries, the first {examples}; {by_place}"
         )
     return other[places] if is_annotated(other) else other.iloc[places]
 
@@ -521,5 +519,5 @@ def _check_divisions(first: Rows, other: PerRow, name: str, first_name: str) -> 
         raise DataError(
             f"{first_name} and {name} have different indices: from {ends[0][0]!r} to "
             f"{ends[0][1]!r} and from {ends[1][0]!r} to {ends[1][1]!r}; pass arrays, "
-            f"{name}.to_dask_array(), to pair rows by their place"
+            f"{name}.to_dask_array(), to pair rows by position"
         )

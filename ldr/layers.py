@@ -170,8 +170,9 @@ def layer(
 
     def second(*_: Traced) -> Traced:
         raise ArgumentError(
-            f"a layer of {objective.name!r} has first derivatives only, not the requested second "
-            "ones; layers of methods whose matrices are quadratic in the rows have all orders"
+            f"a layer of {objective.name!r} has first derivatives only, but second ones were "
+            "requested; methods whose matrices are quadratic in the rows have derivatives of all "
+            "orders"
         )
 
     def called(
@@ -356,7 +357,7 @@ def _check(
     if not regular(J, left, T):
         still = single(tuple(map(np.zeros_like, _in_float64(X))))
         _moved(at(X, y, parameters).along(still), projector)  # raises an error about tied values
-        raise SingularError("the optimum has no derivative: it is not isolated")
+        raise SingularError("the optimum is not isolated, so it has no derivative")
     return np.ones((), J.dtype)
 
 

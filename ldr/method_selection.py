@@ -39,7 +39,7 @@ def asked_for(methods: Sequence[str | Objective]) -> Chosen:
 
 def beyond(chosen: Chosen, n: int) -> dict[str, str]:
     """Return methods that take minutes for n rows, with the reason, unless the user named them."""
-    why = f"all pairs of {n} samples take long: name the method to compare it"
+    why = f"all pairs of {n} samples take long: name the method in methods= to include it"
     return {name: why for name, (o, _) in chosen.items() if o.traits.by_pairs and n > 1000}
 
 

@@ -60,8 +60,8 @@ def read_model(path: str | Path, kinds: Mapping[str, type]) -> Any:
     except Exception as error:  # a damaged archive may raise any exception
         if by and isinstance(error, (KeyError, TypeError, ArgumentError)):
             raise DataError(
-                f"{by}, with parts that this version cannot read ({error}): use the version that "
-                "wrote the file, or solve again"
+                f"{by}, and this version cannot read it ({error}): use the version that wrote the "
+                "file, or solve again"
             ) from error
         raise DataError(
             f"{path.name} is not a model of ldr, or is damaged ({error}): expected a file written "
@@ -108,9 +108,9 @@ class Writer:
         if is_dataclass(value) and type(value).__module__.startswith("ldr."):
             return self._object(value)
         raise ArgumentError(
-            f"the result of {self.objective!r} cannot be saved: {value!r} is your own code, which "
-            "only a pickle can hold. Save P and mean, which are arrays, by numpy.savez, or pickle "
-            "the result"
+            f"the result of {self.objective!r} cannot be saved: it contains your own code "
+            f"{value!r}, which only a pickle can hold. Pickle the result, or save the arrays P and "
+            "mean by numpy.savez"
         )
 
     def _object(self, value: Any) -> dict[str, Any]:

@@ -56,7 +56,7 @@ def _start_matrix(given: npt.ArrayLike, shape: tuple[int, ...]) -> Array:
         raise ArgumentError("start has NaN or infinite entries")
     if not SMALLEST <= np.abs(M).max() <= LARGEST:
         raise ArgumentError(
-            f"start has a largest entry of {np.abs(M).max():.1e}, expected one between "
+            f"the largest entry of start is {np.abs(M).max():.1e}, expected a value between "
             f"{SMALLEST:.0e} and {LARGEST:.0e}"
         )
     rank = int(np.linalg.matrix_rank(M))
@@ -414,7 +414,7 @@ def best_of(runs: Mapping[str, Ended], starts: int) -> tuple[Ended, tuple[str, .
     if starts == 1 or done == starts:
         return best, ()
     cut = replace(best.run, status=told[-1] if told else Status.TIME_LIMIT)
-    return Ended(best.problem, cut), (f"{done} of {starts} starts were solved to their end",)
+    return Ended(best.problem, cut), (f"{done} of {starts} starts were solved completely",)
 
 
 def solver_for(method: str | Solver, problem: BoundObjective) -> Solver | None:

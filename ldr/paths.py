@@ -179,7 +179,7 @@ class Path(Pickled):
         if self.best is not None:
             said.append(f"best score at r = {self.best}")
             if self.rule != "best":
-                said.append(f"smallest r within one standard error of it: {self.chosen}")
+                said.append(f"smallest r within one standard error of the best: {self.chosen}")
         head = f"{self.results[0].objective!r}: {self.dimensions[0]} to {self.dimensions[-1]}"
         lines = [f"{head} dimensions", *beside(columns)]
         return "\n".join([*lines, *(f"  {each}" for each in (*said, *self.notes))])
@@ -309,7 +309,7 @@ def _scored(
     """Make a path with the scores of its folds; folds in which no solve succeeded are left out."""
     ran, notes = [fold for fold in found if fold], list(notes)
     if len(ran) < 2 or not set.intersection(*map(set, ran)):
-        raise ArgumentError(f"fewer than two folds could run at the same r: {'; '.join(notes)}")
+        raise ArgumentError(f"fewer than two folds were solved at a common r: {'; '.join(notes)}")
     kind = next(iter(ran[0].values())).kind
     for fold in ran:
         trivial = next(iter(fold.values())).trivial
@@ -319,7 +319,7 @@ def _scored(
     of_all = {r: HeldOut.joined([fold[r] for fold in ran]) for r in in_all}
     if 0 in order and 0 not in of_all:
         order = order[1:]
-        notes.append(f"r = 0 is left out: it has no score by {kind}")
+        notes.append(f"r = 0 is left out, because its score is undefined ({kind})")
     nan = math.nan
     scores = [[fold[r].score if r in fold else nan for fold in ran] for r in order]
     pooled = np.array([of_all[r].score if r in of_all else nan for r in order])
@@ -328,11 +328,11 @@ def _scored(
     numbers = {name: np.array([table.get(name, nan) for table in tables]) for name in names}
     best = order[int(np.nanargmax(pooled))]
     if kind in DESCRIPTIONS:
-        notes.append("no r is chosen: the score describes held-out samples and predicts nothing")
+        notes.append("no r is chosen, because the score does not measure a prediction")
     elif best == order[-1] < largest and len(order) > 1:
-        notes.append(f"the best score is at r = {best}, the largest tried: larger may be better")
+        notes.append(f"the best r is {best}, the largest tried: a larger r may be better")
     elif best == order[0] > 1 and len(order) > 1:
-        notes.append(f"the best score is at r = {best}, the smallest tried: smaller may be better")
+        notes.append(f"the best r is {best}, the smallest tried: a smaller r may be better")
     rule = rule or RULES[kind in PREDICTIONS]
     return Path(results, np.array(scores), tuple(order), pooled, numbers, kind, rule, tuple(notes))
 

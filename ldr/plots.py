@@ -128,7 +128,7 @@ def projection(result: Result, X: Rows, y: PerRow = None, *, ax: Axes | None = N
         draw_key(figure, axes, colouring)
         return figure
     if _grid(result.r, len(Y)) != (1, 1):
-        raise ArgumentError(f"ax= takes one panel, but r = {result.r} needs several: leave it out")
+        raise ArgumentError(f"ax= takes one panel, r = {result.r} needs several: leave out ax=")
     _draw_one(ax, Y, colouring, Y, names)
     key_inside(ax, colouring)
     return figure_of(ax)
@@ -155,7 +155,7 @@ def space(result: Result, X: Rows, y: PerRow = None) -> Figure:
     Y = parts(result.transform(X))
     if len(Y) > 1 or result.r < 3:
         raise ArgumentError(
-            f"a plot in space needs one view and r >= 3, got {len(Y)} view(s) and r = {result.r}"
+            f"a 3D plot needs one view and r >= 3, got {len(Y)} view(s) and r = {result.r}"
         )
     colouring = colouring_of(result, y, len(Y[0]), X)
     figure = new_figure(6.4, 5.0)
@@ -223,7 +223,7 @@ def _baseline_projection(result: Result, X: Rows) -> tuple[Array, ...]:
         raise ArgumentError(f"objective {result.objective.name!r} has no baseline to compare with")
     if not result.objective.traits.transposed:
         raise ArgumentError(
-            f"objective {result.objective.name!r} has a map P that is not M'; the comparison is "
+            f"the map P of objective {result.objective.name!r} is not M', but the comparison is "
             "for orthogonal projections, such as those of orthogonal-lda, orthogonal-cca and sdr"
         )
     return parts(replace(result, P=result.baseline_P).transform(X))

@@ -36,7 +36,7 @@ def views_of(X: Rows, count: int, names: tuple[str, ...]) -> Rows:
             raise DataError(f"X has the views {', '.join(named)}; expected {', '.join(names)}")
         X = tuple(named[name] for name in names or named)
     if not isinstance(X, (tuple, list)) or len(X) != count:
-        got = f"{len(X)} of them" if isinstance(X, (tuple, list)) else type(X).__name__
+        got = f"{len(X)} array(s)" if isinstance(X, (tuple, list)) else type(X).__name__
         raise DataError(
             f"X must be {count} arrays, one for each view, as in the data of the fit, got {got}"
         )
@@ -107,7 +107,7 @@ def project_rows(
     samples = as_samples(of_array(X)[0], name, minimum_rows=1, allow_nan=gaps)
     if columns and samples.feature_names and samples.feature_names != columns:
         raise ArgumentError(
-            f"{name} has other columns than the data of the fit, or in another order: got "
+            f"the columns of {name} must have the names and the order of the fit: got "
             f"{', '.join(samples.feature_names)}; expected {', '.join(columns)}"
         )
     if features is not None:
@@ -133,7 +133,7 @@ def predicted(result: Result, X: Rows, view: int, question: str) -> Array:
         where = f" from view {view}" if view > 0 else ""
         raise ArgumentError(
             f"objective {result.objective.name!r} predicts {what}{where}: methods of labels "
-            "predict classes, regressions their response, methods of two views the other"
+            "predict classes, regressions the response, methods of two views the other view"
         )
     features, mean, columns = result.features, result.mean, result.feature_names
     if isinstance(mean, tuple):

@@ -134,7 +134,7 @@ def regularisation_path(
     own = penalty_of(smooth)
     if own is not None and not isinstance(smooth, SparseMethod):
         raise ArgumentError(
-            f"objective must be smooth, as the path adds the penalties, but has {own!r} already"
+            f"objective must have no penalty, because the path adds penalties, but it has {own!r}"
         )
     X, y = with_marks(smooth, X, y, sample_weight, groups)
     weights = sorted(L1(penalty).weight for penalty in penalties)
@@ -231,8 +231,8 @@ def refit(
         raise ArgumentError(f"result must be a Result of ldr.solve, got {type(result).__name__}")
     if penalty_of(result.objective) is None:
         raise ArgumentError(
-            f"result is of {result.objective!r}, expected an objective with a penalty, such as "
-            "'sparse-pca' or ldr.objectives.PCA() + ldr.l1(0.1): refit removes its shrinkage"
+            f"refit removes the shrinkage of a penalty, but {result.objective!r} has none: "
+            "expected 'sparse-pca', or ldr.objectives.PCA() + ldr.l1(0.1), for example"
         )
     data = as_data(result.objective, X, y, sample_weight, groups)
     for view, M in zip(data.views, as_tuple(result.M), strict=True):
@@ -250,7 +250,7 @@ def refit(
         with until_told():
             curvature = smallest_curvature(within, run.M)
             kind, what = ("saddle", "a") if curvature.descends else ("local", "no")
-            message = f"among matrices with these zeros the Hessian has {what} direction of descent"
+            message = f"with the zeros of M fixed, the Hessian has {what} direction of descent"
             certificate = Certificate(kind, np.inf, message, curvature.smallest)
     if interrupt.is_set():
         run = replace(run, status=Status.INTERRUPTED)

@@ -217,9 +217,9 @@ def _headline(result: Result) -> Iterator[tuple[str, str]]:
 
 _CLAIMS = {
     "global": "No projection is better: this is proved.",
-    "restricted": "None is better within the subspace that the table names; outside one may be.",
-    "bound": "No projection is better by more than {gap:.3g}; it may or may not be the best.",
-    "local": "No nearby projection is better; a distant one may be.",
+    "restricted": "No projection in the subspace of the table is better; one outside may be.",
+    "bound": "No projection is better by more than {gap:.3g}; this one may be the best.",
+    "local": "No nearby projection is better; a distant projection may be.",
     "saddle": "A nearby projection is better: the solver stopped early.",
     "none": "It is unknown if a better projection exists.",
 }
@@ -243,8 +243,8 @@ def _words(result: Result, findings: Sequence[Finding]) -> Iterator[tuple[str, s
     if numbers:
         yield "Components", f"In order: {numbers}."
     doubts = [
-        "A better value answers the question of the formula only; for prediction compare scores "
-        "on held-out samples (ldr compare)."
+        "A better value of the formula need not mean better predictions: compare scores on "
+        "held-out samples (ldr compare)."
     ]
     if not findings:
         doubts.append("Pure noise has an optimum too: test the null hypothesis (ldr test).")

@@ -161,7 +161,7 @@ class Sampled:
         if given is None or (groups is None and len(given) != n):  # labels may be in chunks
             return cls(objective, data)
         if given.shape != (n,):
-            raise DataError(f"groups has shape {given.shape}, expected ({n},), one for each row")
+            raise DataError(f"groups has shape {given.shape}, expected ({n},), a group per row")
         codes = _codes(given)
         return cls(objective, data, codes if groups is not None or codes.any() else None)
 

@@ -115,10 +115,9 @@ def rotated(result: Result, method: str) -> Result:
     oblique = method in OBLIQUE
     views = isinstance(result.P, tuple)
     if not result.directions.free or (oblique and views):
-        why = "two views are rotated together" if views else "its columns have a meaning"
+        why = "views share one orthogonal rotation" if views else "the value depends on M's columns"
         raise ArgumentError(
-            f"the result of {result.objective.name} cannot be rotated by {method!r}: {why}, and "
-            "another M of the same span has another value"
+            f"the result of {result.objective.name} cannot be rotated by {method!r}: {why}"
         )
     blocks, maps = (A if views else (A,) for A in (result.M, result.P))
     T = ROTATIONS[method](np.vstack(blocks))

@@ -59,7 +59,7 @@ class Units:
         if self.constant == 0:
             return ()
         return (
-            f"{self.constant} constant column(s) have no standard deviation: they stay as they are",
+            f"{self.constant} constant column(s) are not divided: their standard deviation is zero",
         )
 
     def divided(self, data: Data) -> Data:

@@ -73,13 +73,13 @@ ENDED = {
     Status.INTERRUPTED: "interrupted from the keyboard before optimality was decided",
 }
 UNPROVED = (
-    "eigenvectors from products are accurate to their residual, but a proof that none was missed "
-    "needs the dense matrix, which costs more than the solution: certify='thorough' computes it "
+    "optimality is not proved: an iterative eigensolver can miss an eigenvector, and a proof "
+    "needs the dense matrix, which costs more than the solution; certify='thorough' computes it "
     "for dense rows"
 )
 
 # Message if a limit or Ctrl-C ended the solve before the notes on M were computed.
-_UNSEEN = "notes on M that take an evaluation are missing: the solve was ended before"
+_UNSEEN = "checks of M that evaluate the objective were skipped, because the solve ended early"
 
 
 def certify_run(
@@ -119,7 +119,7 @@ def certify_run(
 
         run, curvature, escapes = leave_saddles(problem, run, solver, stopping, observers)
         if escapes:
-            notes = (f"{escapes} saddle(s) left along a direction of descent",)
+            notes = (f"the solver left {escapes} saddle point(s) along a direction of descent",)
             certificate = None
             certificate = known(run.M)
         if not run.status.converged:  # the run left a saddle, but did not converge
@@ -145,15 +145,15 @@ def _by_curvature(
     kind = "saddle" if curvature.descends else "local"
     message = f"the Hessian has {'a' if curvature.descends else 'no'} direction of descent"
     if problem.penalty is not None:
-        message = f"among matrices with these zeros {message}"
+        message = f"with the zeros of M fixed, {message}"
         if kind == "local":
             from ldr.solvers.proximal_gradient import slack_at
 
             slack = slack_at(problem, run.M)
-            message = f"{message}, and no zero is about to change (slack {slack:.1e})"
+            message = f"{message}, and strict complementarity holds (slack {slack:.1e})"
             if slack <= 1e-6:
                 kind = "none"
-                message = f"stationary, but a zero of M is about to change (slack {slack:.1e})"
+                message = f"stationary, but strict complementarity fails (slack {slack:.1e})"
     certificate = Certificate(kind, gap, message, curvature.smallest)
     if (span := span_of(problem.views)) is not None:
         certificate = certificate.restricted_to(span)
@@ -517,8 +517,8 @@ def as_result(
             evaluations["passes"] = passes
             if view.tally.whole:
                 notes.append(
-                    f"all rows of {view.name} were read into memory, where this method needs them "
-                    "at once"
+                    f"all rows of {view.name} were read into memory, because this method needs "
+                    "them at once"
                 )
     directions = Directions(
         problem.numbers(M, placed.axes, placed.seen),

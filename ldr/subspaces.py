@@ -125,9 +125,9 @@ def align(A: npt.ArrayLike, B: npt.ArrayLike) -> Array:
 def _pair(A: npt.ArrayLike, B: npt.ArrayLike, alike: bool = False) -> tuple[Array, Array]:
     A, B = _matrix(A, "A"), _matrix(B, "B")
     if alike and A.shape != B.shape:
-        raise DataError(f"matrices A and B have shapes {A.shape} and {B.shape}, expected the same")
+        raise DataError(f"A and B have shapes {A.shape} and {B.shape}, expected the same shape")
     if len(A) != len(B):
-        raise DataError(f"matrices A and B have {len(A)} and {len(B)} rows, expected as many")
+        raise DataError(f"A and B have {len(A)} and {len(B)} rows, expected the same number")
     return A, B
 
 
@@ -153,4 +153,4 @@ def _basis(A: Array) -> Array:
         diagonal = np.abs(np.diag(R))
         if diagonal[-1] > len(A) * np.finfo(float).eps * diagonal[0]:
             return np.asarray(Q)
-    raise DataError(f"a matrix of shape {A.shape} has dependent columns: expected full rank")
+    raise DataError(f"a matrix of shape {A.shape} has collinear columns: expected full rank")

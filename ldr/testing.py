@@ -447,7 +447,7 @@ def stacks_have_the_optima_of_solve(case: Case) -> None:
     """Check that `solve_many` agrees with `matrices`, also for rows in reverse order."""
     objective = case.objective
     assert not objective.traits.stacks or type(objective).matrices is not Objective.matrices, (
-        "stacks=True, expected a method `matrices`, which says what the stacks are made of"
+        "stacks=True requires a method `matrices`, which declares the matrices of the stacks"
     )
     views = as_tuple(case.X)
     if Need.DISTANCES in objective.needs or not all(isinstance(X, np.ndarray) for X in views):
@@ -484,12 +484,12 @@ def predictions_are_of_their_kind(case: Case) -> None:
     if not kind:
         return
     result = case.solved(certify=False)
-    assert result.predictors, f"predicts = {kind!r}, expected a result that predicts"
+    assert result.predictors, f"predicts = {kind!r}, but the result has no predictor"
     predicted = result.predict(views[0])
     wanted = np.asarray(views[1] if kind == "view" else case.y)
     if kind == "classes":
-        assert np.isin(predicted, wanted).all(), "predicts = 'classes', expected labels of y"
-    assert predicted.shape == wanted.shape, f"predictions of {kind} have another shape"
+        assert np.isin(predicted, wanted).all(), "predictions are not labels of y"
+    assert predicted.shape == wanted.shape, f"predictions of {kind} have a wrong shape"
 
 
 OBJECTIVE = (

@@ -115,7 +115,7 @@ def _trials(X: Rows, given: str | None, name: str) -> Trials:
     columns = [part.shape[1] for part in parts]
     if len(set(columns)) > 1:
         shown = ", ".join(map(str, columns[:9]))
-        raise DataError(f"{name} has trials of {shown} channels, expected the same number")
+        raise DataError(f"{name} has trials of {shown} channels, expected equal numbers")
     lengths = [len(part) for part in parts]
     if given is None and columns[0] > max(lengths):
         warn(

@@ -103,7 +103,7 @@ class _HeldOut:
         losses, gradients, units = (np.sum(part, axis=0) for part in zip(*each, strict=True))
         if not units > 0:
             raise DataError(
-                "y is constant, and loss='squared' divides by its variation in held-out samples: "
+                "loss='squared' divides by the variation of y in held-out samples, which is zero: "
                 "expected a y that varies, or a function as loss="
             )
         self.history.append((parameters, float(losses / units)))
@@ -163,8 +163,8 @@ class _HeldOut:
             return -float(np.sum(scored.values)), -float(np.sum(scored.reference))
         if not np.isfinite(scored.log_loss).all():
             raise DataError(
-                "a held-out sample has a class without training samples in its fold; expected "
-                "folds= with every class in the training samples"
+                "a class of a held-out sample is missing in the training samples of its fold: "
+                "expected folds= with every class in the training samples"
             )
         return float(np.sum(scored.log_loss)), len(scored.log_loss)
 
@@ -258,11 +258,11 @@ def tune(
             parameter(objective, name)
         at_first[name] = first = np.asarray(given, dtype=np.float64)
         if not (np.isfinite(first) & (first > 0)).all():
-            raise ArgumentError(f"{name} starts at {given!r}, expected positive numbers")
+            raise ArgumentError(f"initial {name} is {given!r}, expected positive numbers")
     if not at_first:
-        raise ArgumentError("parameters is empty: expected numbers to start from, by name")
+        raise ArgumentError("parameters is empty: expected initial values by name")
     if objective.views > 1:
-        raise ArgumentError(f"{objective.name} has several views, expected a method of one")
+        raise ArgumentError(f"{objective.name} has several views, expected a single view")
     sampled = Sampled.of(objective, X, y, "held-out loss", groups=groups)
     splits = Folds.of(sampled, folds, random_state).parts
     parts = [(sampled.part(training), sampled.part(held)) for training, held in splits]
@@ -298,7 +298,7 @@ def _loss(loss: str | Loss | None, y: PerRow) -> str | Loss:
     if callable(loss):
         return loss
     if y is None:
-        raise ArgumentError("a held-out loss needs y=, or loss= as a function")
+        raise ArgumentError("a held-out loss needs y=, or a function as loss=")
     if loss is None:
         return "log" if is_categorical(y) else "squared"
     choice("loss", loss, tuple(LOSSES))

@@ -178,7 +178,7 @@ def path(
     from ldr.errors import ArgumentError
 
     if inquiry.report is not None:
-        raise ArgumentError("ldr path writes no report, leave out --report")
+        raise ArgumentError("ldr path writes no report: leave out --report")
     found = _ask(ldr.path, objective, data, selection, inquiry, dimensions, **more)
     names = ("dimensions", "elbow", "best", "chosen", "rule", "scored_by", "scores", "pooled")
     summary = {name: getattr(found, name) for name in (*names, "numbers", "notes")}
@@ -292,8 +292,8 @@ def transform(
         named = result.feature_names if several else (result.feature_names,)
         if len(files) != len(named):
             raise ArgumentError(
-                f"{model} is of {result.objective.name!r} with {len(named)} view(s), got "
-                f"{len(files)} file(s): give DATA, and --view for each further view"
+                f"{model} is a model of {len(named)} view(s), got {len(files)} file(s): give the "
+                "first view as DATA and every other view by --view"
             )
         gaps = result.model is not None and result.features is None
         rows = tuple(

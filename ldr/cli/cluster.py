@@ -39,8 +39,8 @@ def connected(address: str) -> Iterator[None]:
     with client, client.as_current():
         if not client.nthreads():
             raise ArgumentError(
-                f"--cluster {address}: the scheduler has no workers; start some with "
-                f"`dask worker {address}`"
+                f"--cluster {address}: the scheduler has no workers; start workers with `dask "
+                f"worker {address}`"
             )
         yield
 

@@ -18,10 +18,10 @@ if TYPE_CHECKING:
 PICTURE = "ldr-demo.png"
 
 NOTES = (
-    "digits: its 30 leading principal components; wine, breast_cancer: columns divided by their "
-    "standard deviations, because they have units. r is at most the number of classes minus one, "
-    "beyond which the baseline's directions are arbitrary; for r = 1 the baseline is optimal and "
-    "cannot be improved."
+    "digits is reduced to its 30 leading principal components. The columns of wine and "
+    "breast_cancer are divided by their standard deviations, because they have units. r is at "
+    "most the number of classes minus one: further directions of the baseline are arbitrary. For "
+    "r = 1 the baseline is optimal."
 )
 
 
@@ -47,7 +47,7 @@ def compare_all(r: int) -> dict[str, Comparison]:
     for name, X, y in data_sets():
         n, d, classes = *X.shape, len(np.unique(y))
         most = min(r, classes - 1)
-        title = f"{name}: {n} rows, {d} columns, {classes} classes, to {most}"
+        title = f"{name}: {n} rows, {d} columns, {classes} classes, r = {most}"
         found[title] = compare(["orthogonal-lda"], X, y, most)
     return found
 

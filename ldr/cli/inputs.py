@@ -98,8 +98,8 @@ def _of_each(option: str, given: list[str] | None, files: int) -> list[list[str]
     names = [names_in(text) for text in given or ()]
     if len(names) > files:
         raise ArgumentError(
-            f"{option} is given {len(names)} times, expected at most {files}: once for DATA and "
-            "once for each --view, in their order"
+            f"{option} is given {len(names)} times, expected at most {files}: once for DATA, then "
+            "once for each --view, in this order"
         )
     return names + [[]] * (files - len(names))
 
@@ -112,12 +112,12 @@ def load(objective: str, parameters: list[str] | None) -> Objective:
     for text in parameters or ():
         key, sign, value = text.partition("=")
         if not (key and sign):
-            raise typer.BadParameter(f"--param {text!r}, expected KEY=VALUE")
+            raise typer.BadParameter(f"--param {text!r} is not of the form KEY=VALUE")
         values[key] = literal(value)
     if split_file(objective) is None:
         return named(objective, **values)
     if values:
-        raise ArgumentError("--param is for methods by name, not for the objective in a file")
+        raise ArgumentError("--param is for methods given by name, not for an objective in a file")
     return load_objective(objective)
 
 
@@ -191,8 +191,8 @@ def load_objective(objective: str) -> Objective:
         raise ArgumentError(f"{path} has no objective: decorate a function with @ldr.objective")
     if wanted is None:
         first = next(iter(found))
-        raise ArgumentError(f"{path} has several objectives, {names}: say which, as {path}:{first}")
-    raise ArgumentError(f"{path} has no objective {wanted!r}; it has: {names}")
+        raise ArgumentError(f"{path} has several objectives, {names}: pick one, as {path}:{first}")
+    raise ArgumentError(f"{path} has no objective {wanted!r}, expected one of {names}")
 
 
 @contextmanager

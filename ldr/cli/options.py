@@ -158,7 +158,7 @@ def separator(text: str) -> str:
     r"""Return the separator, a single character; ``tab`` or ``\t`` is the tab character."""
     found = "\t" if text in ("tab", "\\t") else text
     if len(found) > 1 or found in ('"', "\n", "\r"):
-        raise typer.BadParameter(f"{text!r}, expected one character, or tab")
+        raise typer.BadParameter(f"expected one character, or tab, got {text!r}")
     return found
 
 
@@ -168,7 +168,7 @@ def dimension(text: str | int) -> int | float | str:
     try:
         return text if text == "auto" else int(text) if text.isdecimal() else float(text)
     except ValueError:
-        raise typer.BadParameter(f"{text!r}, expected a whole number, a share or auto") from None
+        raise typer.BadParameter(f"expected an integer, a share or auto, got {text!r}") from None
 
 
 def dimensions(text: str) -> list[int]:
@@ -179,7 +179,7 @@ def dimensions(text: str) -> list[int]:
             return list(range(int(range_[1]), int(range_[2]) + 1))
         return [int(each) for each in text.split(",")]
     except ValueError:
-        raise typer.BadParameter(f"{text!r}, expected A-B, A:B or A,B,...") from None
+        raise typer.BadParameter(f"expected numbers A-B, A:B or A,B,..., got {text!r}") from None
 
 
 def folds(text: str) -> object:
@@ -191,7 +191,7 @@ def folds(text: str) -> object:
     try:
         return int(text)
     except ValueError:
-        raise typer.BadParameter(f"{text!r}, expected a whole number or loo") from None
+        raise typer.BadParameter(f"expected a whole number or loo, got {text!r}") from None
 
 
 def literal(text: str) -> object:

@@ -164,7 +164,7 @@ ESTIMATORS: dict[str, type[Named]] = {
 def _with_hint(given: Callable[..., None]) -> Callable[..., None]:
     """The `__init__` of a `Reducer`; its error states where an objective's parameters belong."""
     hint = (
-        "; parameters of an objective go into the objective itself, as in "
+        "; pass parameters of an objective to the objective, as in "
         "ldr.Reducer(ldr.objectives.OrthogonalMAF(lag=2))"
     )
     return keeping(inspect.signature(given), "Reducer", hint)

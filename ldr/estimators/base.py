@@ -82,7 +82,7 @@ def keeping(own: inspect.Signature, name: str, hint: str = "") -> Callable[..., 
         for unknown in kwargs.keys() - signature.parameters.keys():
             called = f"; {unknown} is called {ELSEWHERE[unknown]}" if unknown in ELSEWHERE else ""
             raise ArgumentError(
-                f"{name} has no parameter {unknown!r}; it has: "
+                f"{name} has no parameter {unknown!r}, expected one of "
                 f"{', '.join([*signature.parameters][1:])}{called}{hint}"
             )
         try:
@@ -243,24 +243,24 @@ class Projection(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
         """
         if self.standardise:
             raise ArgumentError(
-                "standardise=True needs all rows at once: use fit, or divide the blocks yourself"
+                "standardise=True needs all rows at once: use fit, or scale the blocks yourself"
             )
         objective = self._objective()
         begun = hasattr(self, "_totals")
         if not begun and hasattr(self, "result_"):
-            warn("partial_fit starts anew, because fit stores no sums", UserWarning)
+            warn("partial_fit ignores the samples given to fit, which stores no sums", UserWarning)
         samples, y = self._given(objective, X, y, background, reset=not begun, minimum_rows=1)
         if Need.RESPONSE in objective.needs and is_text(y):
             raise DataError(
-                "y has labels of text, which need all rows at once: use fit, or code them by a "
-                "column of zeros and ones for each class"
+                "y holds labels as text, which partial_fit does not take as a response: use fit, "
+                "or code each class as a column of zeros and ones"
             )
         blocks = as_tuple(samples)
         if objective.views > 1 and len({block.n for block in blocks}) > 1:
             rows = " and ".join(str(block.n) for block in blocks)
             raise DataError(f"the views have {rows} rows, expected the same number")
         if any(block.has_nan for block in blocks):
-            raise DataError("X has missing values (NaN), which need all rows at once: use fit")
+            raise DataError("X has missing values (NaN), which partial_fit does not take: use fit")
         before = self._totals if begun else ({},) * len(blocks)
         views = tuple(
             AccumulatedSamples.of(block.in_memory(), sums)
@@ -284,7 +284,7 @@ class Projection(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
         if known is None:
             return as_labels(y, n, smallest_class=1)[1] if given is None else given
         if given is not None and not np.array_equal(given, known):
-            raise DataError(f"classes = {given} differ from those of the first call, {known}")
+            raise DataError(f"classes = {given} differ from the classes of the first call, {known}")
         return known
 
     def transform(self, X: Rows) -> Rows:
@@ -391,7 +391,7 @@ class Projection(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
             return (samples, *other_views(y)), None
         if Need.BACKGROUND in objective.needs:
             if background is None:
-                raise DataError(f"{type(self).__name__} needs background=, samples to compare with")
+                raise DataError(f"{type(self).__name__} needs background=, the background samples")
             return (samples, other_rows(background, "background")), None
         y = brought(y)
         return samples, _numbers(y) if Need.RESPONSE in objective.needs else y
@@ -495,8 +495,8 @@ class Projection(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
             if self.result_.features is None and view.d != len(M):
                 raise ArgumentError(
                     f"The new inputs dimensionality ({view.d}) does not match the input "
-                    f"dimensionality of the previously learned transformation ({len(M)}). "
-                    "warm_start=True begins there: fit a clone, or give warm_start=False"
+                    f"dimensionality of the previously learned transformation ({len(M)}). Fit a "
+                    "clone, or give warm_start=False"
                 )
         return self.result_.M
 
@@ -700,7 +700,7 @@ class TwoViews(Projection):
         """Return the views in the columns of X, by name if `views` is a dict."""
         samples = self._samples(objective, X, **rows)
         if samples.stored:
-            raise DataError("views= takes X in memory: give further views as y instead")
+            raise DataError("views= needs X in memory: give the views of stored data as X and y")
         groups = self._columns(samples.d, samples.feature_names or ())
         names = samples.feature_names
         found = {
@@ -734,7 +734,7 @@ class TwoViews(Projection):
                     f"of X's {d} columns"
                 ) from error
             if not groups[key]:
-                raise ArgumentError(f"views[{key!r}] = {group!r} names no column of X")
+                raise ArgumentError(f"views[{key!r}] = {group!r} selects no column of X")
         return groups
 
     def __sklearn_tags__(self) -> Tags:
@@ -768,8 +768,8 @@ class TwoViews(Projection):
     ) -> XandY:
         if self.views is not None and objective.views == 1:
             raise ArgumentError(
-                f"views= is for objectives of several views, and {objective.name!r} has one view: "
-                "leave it out"
+                f"objective {objective.name!r} has one view, but views= is for objectives of "
+                "several views: leave out views="
             )
         if self.views is not None:
             return self._grouped(objective, X, **{"minimum_rows": 2, **rows}), None
@@ -785,7 +785,7 @@ class TwoViews(Projection):
 
     def _predicted(self, X: Rows, question: str = "predict") -> Array:
         if self.views is not None:
-            raise ArgumentError("predict takes the views as separate arrays: leave out views=")
+            raise ArgumentError("predict takes views as separate arrays: fit without views=")
         found = super()._predicted(X, question)
         return found[:, 0] if isinstance(self.components_, tuple) and self._flat else found
 
@@ -906,11 +906,11 @@ def _refuse(name: str, function: str, method: type[Objective]) -> None:
     if name == "background":
         raise ArgumentError(f"{function} takes no {name}=: only the estimators of {names} do")
     if name == "groups":
-        why = "it does not look at the order of rows, and so at no trials"
+        why = "the method ignores the order of rows, and therefore trials"
     elif Need.TIME_ORDER in method.needs:
-        why = "rows in the order of time cannot be shuffled, as scikit-learn may weighted ones"
+        why = "scikit-learn may shuffle weighted rows, but these rows are in the order of time"
     else:
-        why = "no row is its own neighbour, while to scikit-learn a weight repeats its row"
+        why = "a weight of scikit-learn repeats a row, but no row may be its own neighbour"
     raise ArgumentError(
         f"{function} takes no {name}=: {why}; ldr.solve({method.name!r}, X, {name}=) and "
         f"ldr.Reducer({method.name!r}) take it, and so do the estimators of {names}"

@@ -175,7 +175,7 @@ class Discriminates(Classifies):
         (rows,) = as_tuple(samples)
         codes, classes = as_labels(y, rows.n)
         if isinstance(y, CodedLabels) and self.priors is not None:
-            raise ArgumentError("priors= needs all samples at once: use fit")
+            raise ArgumentError("partial_fit does not support priors=: use fit")
         if self.priors is not None:
             beside = {**beside, "sample_weight": self._weights(codes, beside)}
         if beside.get("sample_weight") is None:  # weights of zero may remove a class
@@ -208,7 +208,7 @@ class Discriminates(Classifies):
             raise ArgumentError(f"priors has shape {priors.shape}, expected {sizes.shape}")
         if not np.all(priors > 0):
             raise ArgumentError(
-                f"priors must be non-negative, and above 0 where there are samples, got {priors}"
+                f"priors must be non-negative, and positive for classes with samples, got {priors}"
             )
         if abs(priors.sum() - 1.0) > 1e-5:
             warn("The priors do not sum to 1. Renormalizing", UserWarning)
@@ -373,7 +373,7 @@ class Gaussian(Projection):
         """Log-likelihood after each iteration; not available for `PCA`."""
         check_is_fitted(self)
         if self.result_.model is None:
-            raise AttributeError(f"{type(self).__name__} has no loglike_")
+            raise AttributeError(f"{type(self).__name__} has no attribute loglike_")
         return [-float(value) for value in self.result_.run.history["value"]]
 
     def get_covariance(self) -> Array:
@@ -391,8 +391,8 @@ class Gaussian(Projection):
         C = self.get_covariance()
         if np.linalg.matrix_rank(C, hermitian=True) < len(C):
             raise SingularError(
-                "the covariance of the model is singular, as no variance is left outside the "
-                "components: use fewer components, or leave out columns that do not vary"
+                "the covariance of the model is singular, because the components explain all "
+                "variance: use fewer components, or leave out constant columns"
             )
         return np.asarray(np.linalg.inv(C))
 
@@ -579,8 +579,8 @@ class OfTrials(Projection):
         lengths = np.bincount(found.ids)
         if len(set(lengths)) > 1:
             raise DataError(
-                f"X has trials of {lengths.min()} to {lengths.max()} samples: time courses need "
-                "trials of one length; features='power' does not"
+                f"X has trials of {lengths.min()} to {lengths.max()} samples, expected trials of "
+                "one length; features='power' takes different lengths"
             )
         courses = Y.reshape(len(found), lengths[0], -1).swapaxes(1, 2)
         return courses if self.features == "time" else courses.reshape(len(found), -1)

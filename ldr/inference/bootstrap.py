@@ -170,7 +170,7 @@ class Bootstrap(Pickled):
         left = int(np.sum(~self.converged))
         if left:
             lines.append(f"  {left} draws did not converge")
-        lines += [f"  of all rows: {note}" for note in self.result.notes]
+        lines += [f"  solution of all rows: {note}" for note in self.result.notes]
         return "\n".join(lines)
 
 
@@ -253,8 +253,8 @@ def bootstrap(
     result = solve(objective, sampled.data, r, **own)
     if any(as_tuple(result.features)):
         raise ArgumentError(
-            f"objective {objective.name!r} fits its feature map to the samples: features of "
-            "different draws are not comparable, and there is no bootstrap"
+            f"objective {objective.name!r} fits its feature map to the samples, so features of "
+            "different draws are not comparable: it has no bootstrap"
         )
     own["start"] = "baseline" if result.solver == "closed-form" else result.M
     if result.status is Status.INTERRUPTED:
@@ -307,8 +307,8 @@ def _check(sampled: Sampled, block: object) -> None:
         raise ArgumentError(f"block = {block} is too long: expected at most n = {sampled.n}")
     if groups is not None and block is not None:
         raise ArgumentError(
-            f"block = {block!r} does not go with groups or trials, which are drawn whole: leave "
-            "out block="
+            f"block = {block!r} cannot be combined with groups or trials, which are drawn whole: "
+            "leave out block="
         )
     if groups is not None and groups.max() == 0:
         raise ArgumentError("groups= has a single group; expected at least two")

@@ -164,10 +164,10 @@ def dimension(
     used = _natural(objective, null) if method == "auto" else method
     if groups is not None and used not in ("permutation", "ladle", "folds"):
         raise ArgumentError(
-            f"groups= goes with method='permutation', 'ladle' and 'folds', got method={used!r}"
+            f"groups= requires method='permutation', 'ladle' or 'folds', got method={used!r}"
         )
     if rule is not None and used != "folds":
-        raise ArgumentError(f"rule= goes with method='folds', got method={used!r}")
+        raise ArgumentError(f"rule= requires method='folds', got method={used!r}")
     if objective.name not in _ONLY.get(used, (objective.name,)):
         raise ArgumentError(
             f"method={used!r} is for {' and '.join(_ONLY[used])}, got {objective.name!r}"
@@ -225,8 +225,8 @@ def _by_permutation(found: PermutationTest, level: float) -> Dimension:
     """Choose r as the number of directions with p-values up to the level."""
     if found.p_values is None:
         raise ArgumentError(
-            f"objective {found.objective.name!r} has no score for every direction, which "
-            "method='permutation' tests; expected method='folds'"
+            "method='permutation' tests the score of each direction, which objective "
+            f"{found.objective.name!r} does not have: expected method='folds'"
         )
     p = np.array(found.p_values)
     r, steps = int(np.sum(np.cumprod(p <= level))), np.arange(1, len(p) + 1)
@@ -239,8 +239,8 @@ def _by_ladle(objective: Objective, null: Null, most: int, rng: np.random.Genera
     eigen = objective.traits.stacks and len(null.views) == 1 and objective.sense == "max"
     if not eigen or null.sampled.ordered:
         raise ArgumentError(
-            "method='ladle' needs the largest eigenvalues of a matrix of one view and samples that "
-            f"can be resampled, which objective {objective.name!r} does not have"
+            "method='ladle' is for objectives that take the largest eigenvalues of a matrix of "
+            f"one view of independent samples, got objective {objective.name!r}"
         )
     last = min(most, d - 1, d - 1 if d <= _FEW else math.floor(d / math.log(d)))
     # Resampled rows, for the ladle estimator of Luo and Li (2016)
@@ -268,8 +268,8 @@ def _by_folds(found: Path) -> Dimension:
     objective = found.results[0].objective
     if found.chosen is None:
         raise ArgumentError(
-            f"objective {objective.name!r} has no rule for the number of directions: its held-out "
-            "score is descriptive (`ldr.path`); expected a method that predicts"
+            f"no rule chooses the number of directions of objective {objective.name!r}, whose "
+            "held-out score measures no prediction: expected a method that predicts"
         )
     chosen = f"chosen by rule={found.rule!r}; the best score is at r = {found.best}"
     notes = (f"score: {found.scored_by}", chosen, *found.notes)

@@ -44,11 +44,11 @@ NULLS = {
 }
 # Parts of the data that a test permutes, each with a description and the null hypothesis.
 _MOVED = {
-    "response": ("y", "it is independent of X"),
+    "response": ("y", "y is independent of X"),
     "second view": ("the samples of all views but the first", "the views are independent"),
     "background": ("samples and background", "their distributions are equal"),
     "columns": ("every column by itself", "the columns are independent"),
-    "order": ("the samples", "white noise, which any autocorrelation rejects"),
+    "order": ("the samples", "the samples are white noise (any autocorrelation rejects this)"),
 }
 
 
@@ -91,8 +91,8 @@ class Null:
             kind = "groups" if _whole_groups(moved, y, codes) else default
         elif kind == "rows" and groups is not None and not sampled.ordered:
             raise ArgumentError(
-                "null='rows' assumes independent samples, and groups= declares dependent ones: "
-                "give one of them"
+                "null='rows' assumes independent samples, but groups= declares dependent samples: "
+                "give either null='rows' or groups="
             )
         elif kind in _MOVED:  # names that version 0.9 gave to null hypotheses
             if kind != moved:
@@ -100,7 +100,7 @@ class Null:
                     f"null={kind!r}: a permutation test of objective {objective.name!r} permutes "
                     f"{_MOVED[moved][0]}; expected one of {', '.join(map(repr, NULLS))}"
                 )
-            warn(f"null={kind!r} is now null={default!r}, and will be refused", FutureWarning)
+            warn(f"null={kind!r} will become an error: write null={default!r}", FutureWarning)
             kind = default
         return cls(kind, moved, views, y, sampled)
 
@@ -109,8 +109,8 @@ class Null:
         groups = self.sampled.groups
         if self.moved == "background" and (self.kind != "rows" or groups is not None):
             raise ArgumentError(
-                "the test of a background permutes samples and background together, which "
-                f"excludes groups= and null= other than 'rows'; got null={self.kind!r}"
+                "the test of a background permutes the samples with the background: expected "
+                f"null='rows' without groups=, got null={self.kind!r}"
             )
         if self.kind not in ("within", "groups"):
             return
@@ -123,8 +123,8 @@ class Null:
                 way_out = "more trials of equal length, or null='within'"
             elif self.moved != "response":
                 raise ArgumentError(
-                    "null='groups' permutes the y of groups, or pairs trials of several views; "
-                    "this method has neither: expected 'within', 'rows' or 'shift'"
+                    "null='groups' permutes y between groups, or trials between views; this "
+                    "method has no y and one view: expected 'within', 'rows' or 'shift'"
                 )
             if self.y is not None and units.of_groups(self.y) is None:
                 raise ArgumentError(
@@ -134,8 +134,8 @@ class Null:
         count = units.arrangements(self.kind, self.y if self.moved == "response" else None)
         if count < _FEWEST:
             raise ArgumentError(
-                f"null={self.kind!r} has {count:.0f} distinct permutation(s) of these data, so "
-                f"p-values are at least 1/{count:.0f}: expected at least {_FEWEST}; give {way_out}"
+                f"null={self.kind!r} allows {count:.0f} distinct permutation(s), so p-values are "
+                f"at least 1/{count:.0f}: expected at least {_FEWEST} permutations; give {way_out}"
             )
 
     @property
@@ -446,7 +446,7 @@ def permutation_test(
         p_values = _of_steps(hypothesis, steps, count, same)
     equal = np.abs(found.values - value) <= _SAME * abs(value)
     if equal.all() and getattr(objective, "ridge", None) == 0:
-        raise _nothing_to_compare(objective, f"all {count} permutations have its value")
+        raise _nothing_to_compare(objective, f"all {count} permutations have the value of the data")
     each = None if p_values is None else tuple([*p_values.tolist(), *[math.nan] * r][:r])
     error = math.sqrt(p * (1.0 - p) / count)
     kind, words = hypothesis.kind, hypothesis.words
@@ -467,8 +467,8 @@ def _steps(objective: Objective, null: Null) -> tuple[Array, Array, Array] | Non
     if not any(pair[2]) and U.shape[1] + V.shape[1] > len(U) - 1:
         raise _nothing_to_compare(
             objective,
-            f"{len(U)} samples are too few for {U.shape[1]} + {V.shape[1]} dimensions, in which "
-            "every permutation has canonical correlations of 1",
+            f"with {len(U)} samples and {U.shape[1]} + {V.shape[1]} dimensions every permutation "
+            "has canonical correlations of 1",
         )
     return d, U, V
 
@@ -476,8 +476,8 @@ def _steps(objective: Objective, null: Null) -> tuple[Array, Array, Array] | Non
 def _nothing_to_compare(objective: Objective, why: str) -> SingularError:
     """Return the error for data with the same value in all permutations."""
     return SingularError(
-        f"{objective.name} has no null distribution: {why}; give ridge= a positive value, "
-        "take fewer columns, or more samples"
+        f"the null distribution of {objective.name} is a single value: {why}; give a positive "
+        "ridge=, fewer columns, or more samples"
     )
 
 

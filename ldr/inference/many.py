@@ -80,8 +80,8 @@ def _slices(views: tuple[Array, ...], y: np.ndarray | None) -> Iterator[Chunk]:
     if len(set(map(len, stacked))) != 1:
         shapes = ", ".join(str(one.shape) for one in (*views, y) if one is not None)
         raise DataError(
-            f"X and y have shapes {shapes}: expected stacks (b, n, d), or y (b, n), of the same "
-            "number b of problems"
+            f"X and y have shapes {shapes}: expected stacks X (b, n, d) and y (b, n) with the same "
+            "number b of data sets"
         )
     count, step = len(stacked[0]), chunk_size(views)
     for first in range(0, count, step):

@@ -72,9 +72,9 @@ def rate(optimum: Optimum, line: Callable[[float], BoundObjective], length: floa
         above = row
     if best is None or not error <= _ALIKE:
         raise SingularError(
-            "the problem is not smooth along this direction: differences over decreasing steps, "
-            f"down to {step / length:.0e} of the data's own size, do not agree. A default width, "
-            "which is a median distance, can be the reason: give a number instead"
+            "the problem is not smooth along this direction: finite differences of decreasing "
+            f"steps, down to {step / length:.0e} of the norm of the data, do not agree. A default "
+            "kernel width, a median distance, can be the reason: give the width as a number"
         )
     return best
 
@@ -84,7 +84,7 @@ def difference(optimum: Optimum, line: Callable[[float], BoundObjective], h: flo
     try:
         ahead, behind = (still(optimum, line, t) for t in (h, -h))
     except DataError as error:  # the method accepts only integers, or only 0 and 1
-        raise ArgumentError(f"the data cannot move along this direction: {error}") from error
+        raise ArgumentError(f"the data cannot be changed along this direction: {error}") from error
     return ahead.combined(0.5 / h, -0.5 / h, behind)
 
 

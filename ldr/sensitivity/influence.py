@@ -55,7 +55,7 @@ class Influence:
         return [(self.named(row), float(numbers[row])) for row in order]
 
     def __repr__(self) -> str:
-        lines = [f"{self.name}: the influence of {len(self.value)} rows, the largest"]
+        lines = [f"{self.name}: the largest influences of {len(self.value)} rows"]
         for what, numbers in (("subspace", self.subspace), ("value", self.value)):
             told = ", ".join(f"{row} ({number:.3g})" for row, number in self.largest(numbers))
             lines.append(f"  on the {what:9} {told}")

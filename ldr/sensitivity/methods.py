@@ -74,7 +74,8 @@ class LeadingVectors:
         gaps = np.abs(s[: self.r] ** 2 - s[:, None] ** 2)[others]
         if not gaps.min(initial=np.inf) > TIED * s[0] ** 2 or not s[self.r - 1] > 0:
             raise SingularError(
-                f"{what} tie, {s}: the vectors between them are arbitrary and have no derivatives"
+                f"{what} are equal or zero, {s}: their vectors are arbitrary and have no "
+                "derivatives"
             )
 
     def __call__(self, S: Traced) -> Traced:
@@ -104,8 +105,8 @@ class RegressionRows(TracedRows):
         (B,), r = self.optimum.problem.lift(self.optimum.M), V[0].shape[1]
         if r > min(B.shape):
             raise ArgumentError(
-                f"the map of {min(B.shape)} response(s) determines {min(B.shape)} row(s), and the "
-                f"others of r = {r} rows are arbitrary; expected r <= {min(B.shape)}"
+                f"{min(B.shape)} response(s) determine {min(B.shape)} row(s) of the map, expected "
+                f"r <= {min(B.shape)}, got r = {r}: further rows are arbitrary"
             )
         LeadingVectors.of(B, r).check("singular values of the coefficients")
         return super().pulled(V)

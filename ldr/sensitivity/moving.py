@@ -128,8 +128,8 @@ def parameter(objective: Objective, name: str) -> float | Array:
         return movable[name]
     listed = [WEIGHTS] if isinstance(objective, Sum) else sorted(movable)
     raise ArgumentError(
-        f"{name!r} is not a parameter of {objective!r} with a derivative: expected "
-        f"{', '.join(listed) or 'none, for it has no such parameter'}"
+        f"{objective!r} has no derivative with respect to {name!r}, expected one of its "
+        f"parameters: {', '.join(listed) or 'none'}"
     )
 
 
@@ -175,8 +175,8 @@ def as_line(
         moves = X if len(given) > 1 else (X,)
         if not isinstance(moves, (tuple, list)) or len(moves) != len(given):
             raise DataError(
-                f"X must be {len(given)} arrays like the data (None for a fixed one), got "
-                f"{type(X).__name__}"
+                f"X must be {len(given)} arrays in the shapes of the data (None for data that stay "
+                f"fixed), got {type(X).__name__}"
             )
         pairs = zip(moves, given, strict=True)
         rows = tuple(None if dX is None else _moves(dX, samples) for dX, samples in pairs)
@@ -199,8 +199,8 @@ def as_line(
 def _moves(dX: Matrix, samples: Samples) -> Array:
     if samples.is_sparse or samples.stored:
         raise DataError(
-            f"{samples.name} is {'sparse' if samples.is_sparse else 'stored'}: derivatives along "
-            "its rows need them as a dense array in memory"
+            f"{samples.name} is {'sparse' if samples.is_sparse else 'not in memory'}: a derivative "
+            "along its rows needs a dense array in memory"
         )
     return numbers(dX, samples.shape, f"the direction of {samples.name}")
 
@@ -224,7 +224,7 @@ def _check_parameter(objective: Objective, name: str, direction: npt.ArrayLike) 
         return
     if real(direction) is None:
         expected = "a number" if np.ndim(value) == 0 else f"{np.size(value)} numbers"
-        raise ArgumentError(f"{name} moves by {expected}, got {direction!r}")
+        raise ArgumentError(f"the direction of {name} must be {expected}, got {direction!r}")
     if value == 0:
         raise ArgumentError(
             f"{name} is 0, where only a one-sided derivative exists: solve with a positive value"

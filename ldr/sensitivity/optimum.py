@@ -169,8 +169,8 @@ class Optimum:
             i, j = map(int, np.argwhere(tied)[0])
             raise SingularError(
                 f"components {i} and {j} have equal scores, {numbers[i]:.12g} and "
-                f"{numbers[j]:.12g}: axes between them are arbitrary, and M, P and the scores have "
-                "no derivatives; the subspace has one, `projector`"
+                f"{numbers[j]:.12g}, so their axes are arbitrary: M, P and the scores have no "
+                "derivatives, only the subspace has (`projector`)"
             )
         return np.where(together, change / np.where(together, gaps, 1.0), 0.0)
 
@@ -235,10 +235,10 @@ def _solved(problem: BoundObjective, M: Array, inverse: HessianInverse, Z: Array
     except FlatError as error:
         relative = error.curvature / error.largest if error.largest else 0.0
         raise SingularError(
-            "the optimum has no derivative: it is not isolated. "
-            f"{_tied(problem, M, error.direction)}Along that direction the curvature is "
-            f"{error.curvature:.3g}, {relative:.1e} of the largest; another r, or a ridge, may "
-            "separate the directions"
+            "the optimum is not isolated, so it has no derivative. "
+            f"{_tied(problem, M, error.direction)}The curvature in this direction is "
+            f"{error.curvature:.3g}, {relative:.1e} of the largest curvature; another r, or a "
+            "ridge, may separate the directions"
         ) from error
 
 
@@ -248,7 +248,7 @@ def _tied(problem: BoundObjective, M: Array, direction: Array) -> str:
     U, _, Vt = np.linalg.svd(np.vstack(blocks), full_matrices=False)
     k = int(np.argmax(np.abs(Vt[0])))
     axes = problem.axes(M, problem.variations(M))
-    stays = f"Component {k} can leave the subspace without changing the value. "
+    stays = f"Component {k} can turn out of the subspace without a change of the value. "
     if not len(matrix_of(axes)) or len(problem.manifold.factors) > 1:
         return stays
     inside = float(Vt[0] @ matrix_of(axes) @ Vt[0])
@@ -258,6 +258,6 @@ def _tied(problem: BoundObjective, M: Array, direction: Array) -> str:
     if not abs(inside - outside) <= _ALIKE * abs(inside):
         return stays
     return (
-        f"Coordinate {k}, whose number is {inside:.12g}, can turn to a direction outside the "
-        f"subspace whose number is {outside:.12g}. "
+        f"Component {k}, with score {inside:.12g}, can turn to a direction outside the subspace, "
+        f"with score {outside:.12g}. "
     )

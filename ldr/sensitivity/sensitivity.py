@@ -124,9 +124,9 @@ class Sensitivity:
         if found is not None:
             return single(tuple(found))
         raise ArgumentError(
-            f"{self.objective!r} has derivatives along directions only (`along`, `jax.jvp`): "
-            "expected a method of sums over rows, graphs, spectra, projected rows or factors; if "
-            "X has weights or trials, one of covariances, lags, classes, graphs, or a regression"
+            f"{self.objective!r} has derivatives only along given directions (`along`, `jax.jvp`); "
+            "pullbacks exist for sums over rows, graphs, spectra, projected rows and factors, and "
+            "with weights or trials for covariances, lags, classes, graphs and regressions"
         )
 
     @in_words
@@ -159,13 +159,13 @@ def sensitivity(
         )
     if any(as_tuple(result.features)):
         raise ArgumentError(
-            f"the map of {result.objective.name} is of features, whose axes depend on the data: "
-            "only maps of the columns have derivatives"
+            f"the map of {result.objective.name} acts on features fitted to the data, so it has no "
+            "derivative: expected a method whose map acts on the columns of X"
         )
     if np.ndim(sample_weight) == 1 and not np.all(np.asarray(sample_weight)):
         raise ArgumentError(
-            "sample_weight has zeros, where only one-sided derivatives exist: leave those rows "
-            "out of X"
+            "sample_weight has zeros, at which only one-sided derivatives exist: leave out rows "
+            "of zero weight"
         )
     data = as_data(result.objective, X, y, sample_weight, groups)
     if isinstance(result.objective, SlicedMethod):
@@ -174,21 +174,21 @@ def sensitivity(
     has_corners = isinstance(problem, Regression) and problem.has_corners
     if problem.penalty is not None or has_corners:
         raise ArgumentError(
-            f"{result.objective!r} has a nonsmooth penalty: its optimum has no derivative where a "
-            "loading is about to become zero; ldr.refit finds the optimum without the penalty"
+            f"{result.objective!r} has a nonsmooth penalty, so its optimum has no derivative where "
+            "a loading becomes zero; ldr.refit finds the optimum without the penalty"
         )
     M = np.array(result.run.M)
     if M.shape != tuple(problem.manifold.shape):
         raise DataError(
-            f"X has another number of columns, or another rank, than the solved data: a point has "
-            f"shape {tuple(problem.manifold.shape)} for X, expected {M.shape} as in the result"
+            "X has another number of columns, or another rank, than the data of the result: M "
+            f"would have shape {tuple(problem.manifold.shape)}, expected {M.shape}"
         )
     problem = near(problem, M)
     value = problem.reported(problem.value(M))
     if not abs(value - result.run.value) <= _SAME * max(abs(value), abs(result.run.value)):
         raise DataError(
-            f"the data are not those of the result: the value there is {value:.12g}, and the "
-            f"result's is {result.run.value:.12g}"
+            f"the data differ from the data of the result: the value at M is {value:.12g}, "
+            f"expected {result.run.value:.12g} as in the result"
         )
     return Sensitivity(result.objective, data, result.r, Optimum.of(problem, M), _names(X))
 

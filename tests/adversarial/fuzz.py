@@ -38,7 +38,7 @@ DOCUMENTED = (ConvergenceWarning, DataWarning, DeviceWarning, ObjectiveWarning)
 NAMES = list(REGISTRY)
 # Of operands that have nothing to do with objectives.
 PYTHONS_OWN = ("unsupported operand", "can't multiply sequence", "does not support ufuncs")
-BEGINS_ANEW = "partial_fit starts anew"
+BEGINS_ANEW = "partial_fit ignores the samples given to fit"
 
 
 @dataclass(frozen=True)

@@ -274,7 +274,9 @@ def test_parameters_whose_squares_are_no_numbers(name):
 @pytest.mark.parametrize("name", ["orthogonal-lda", "uica", "ppca", "nca"])
 def test_starts_whose_squares_are_no_numbers(name, size):
     start = np.random.default_rng(0).standard_normal((13, 2)) * size
-    with pytest.raises(ArgumentError, match=r"start has a largest entry of .*expected one between"):
+    with pytest.raises(
+        ArgumentError, match=r"largest entry of start is .*expected a value between"
+    ):
         ldr.solve(name, X, 2, y=y, start=start, solver="trust-region")
 
 

@@ -187,7 +187,7 @@ def test_replicates_are_held_out_together():
     wrong = ldr.path(
         "pls-regression", X, [1], y=y, folds=KFold(3, shuffle=True, random_state=0), groups=patients
     )
-    assert "groups= are not used" in repr(wrong)
+    assert "groups= has no effect" in repr(wrong)
 
 
 def test_trials_of_an_array_are_held_out_together():
@@ -203,7 +203,7 @@ def test_trials_of_an_array_are_held_out_together():
     found = ldr.path("pca", trials, [1, 2], sample_weight=weights, **options)
     expected = ldr.path("pca", rows, [1, 2], groups=ids, sample_weight=weights, **options)
     np.testing.assert_array_equal(found.scores, expected.scores)
-    with pytest.raises(DataError, match="one for each row"):
+    with pytest.raises(DataError, match="a group per row"):
         ldr.path("pca", rows, [1], groups=ids[:9], sample_weight=weights, **options)
     y = np.arange(12) % 2
     for splitter in (4, GroupKFold(4)):
@@ -216,7 +216,7 @@ def test_trials_of_an_array_are_held_out_together():
     )
     assert tuned.loss == expected.loss and tuned.result.value == expected.result.value
     apart = ldr.path("pca", trials, [1], folds=KFold(5, shuffle=True, random_state=0))
-    assert "one group (or trial) both" in repr(apart)
+    assert "divides a group (or trial)" in repr(apart)
 
 
 def elementwise(X, parts, r, standardise=False):
@@ -324,11 +324,11 @@ def test_a_fold_that_cannot_run_is_said():
             return iter(parts)
 
     path = ldr.path("lda", X[rows], [1], y=y[rows], folds=Three())
-    assert path.scores.shape == (1, 2) and "fold 3 could not run at r = 1" in path.notes[0]
+    assert path.scores.shape == (1, 2) and "fold 3 failed at r = 1" in path.notes[0]
     small = ldr.path("ppca", X[:8, :6], [1, 5], folds=2, random_state=0)
     assert small.best == 1
     parts[0] = (np.arange(60, 130), np.arange(60))
-    with pytest.raises(ArgumentError, match=r"fewer than two folds could run .*fold 3 could not"):
+    with pytest.raises(ArgumentError, match=r"fewer than two folds were solved .*fold 3 failed"):
         ldr.path("lda", X[rows], [1], y=y[rows], folds=Three())
 
 
@@ -336,14 +336,14 @@ def test_best_at_the_edge_is_said():
     X, y = load_diabetes(return_X_y=True)
     found = ldr.path("pls-regression", X, [1, 2], y=y, folds=5, random_state=0, rule="best")
     assert found.chosen == found.best == 2
-    assert "the largest tried: larger may be better" in repr(found)
+    assert "the largest tried: a larger r may be better" in repr(found)
     whole = ldr.path("pls-regression", X, [5, 10], y=y, folds=5, random_state=0, rule="best")
     assert whole.best == 10 and "may be better" not in repr(whole)  # there are no more columns
     rng = np.random.default_rng(0)  # of noise more components predict less
     noise = ldr.path(
         "pls-regression", X[:60], [2, 6], y=rng.normal(size=60), folds=3, random_state=rng
     )
-    assert noise.best == 2 and "the smallest tried: smaller may be better" in repr(noise)
+    assert noise.best == 2 and "the smallest tried: a smaller r may be better" in repr(noise)
     also = ldr.dimension(
         "pls-regression", X, y, method="folds", most=2, rule="best", random_state=0
     )
@@ -482,7 +482,7 @@ def test_solutions_of_folds_that_did_not_converge_are_counted():
     X = real_data.wine()[0]
     with pytest.warns(ConvergenceWarning):
         path = ldr.path("robust-pca", X, [2], folds=2, max_iterations=1, random_state=0)
-    assert path.notes == ("2 of 2 solutions of the folds did not converge",)
+    assert path.notes == ("2 of 2 solves in the folds did not converge",)
 
 
 def test_trials_are_classified_by_their_time_courses():

@@ -18,7 +18,7 @@ def test_a_share_of_the_variance_is_that_of_scikit_learn(share):
     result = ldr.solve("pca", X, share)
     assert result.r == PCA(share, svd_solver="full").fit(X).n_components_
     assert result.components["explained_variance_ratio"].sum() >= share
-    assert f"r = {result.r}: the fewest that explain {share:g} of the variance" in result.notes
+    assert f"r = {result.r}: the smallest r that explains {share:g} of the variance" in result.notes
     fitted = ldr.PCA(n_components=share).fit(X)
     assert fitted.transform(X).shape == (len(X), result.r)
 
@@ -48,7 +48,9 @@ def test_parallel_analysis_and_bic_are_named():
     assert result.r == found and any("by parallel analysis" in note for note in result.notes)
     bic = [ldr.solve("ppca", X, r, certify=False).model.bic for r in range(1, 12)]
     result = ldr.solve("ppca", X, "auto")
-    assert result.r == 1 + int(np.argmin(bic)) and any("the least BIC" in n for n in result.notes)
+    assert result.r == 1 + int(np.argmin(bic)) and any(
+        "the smallest Bayesian information criterion" in n for n in result.notes
+    )
     assert ldr.solve("ppca", X[:, :4], "auto").r == 3  # the most there are
     bic = [ldr.solve("fa", X, r, certify=False).model.bic for r in range(1, 7)]
     assert ldr.FactorAnalysis(n_components="auto").fit(X).result_.r == 1 + int(np.argmin(bic))
@@ -57,16 +59,16 @@ def test_parallel_analysis_and_bic_are_named():
 def test_noise_has_one_dimension():
     noise = np.random.default_rng(1).standard_normal((300, 6))
     result = ldr.solve("pca", noise, "auto")
-    assert result.r == 1 and any("stands out of chance" in note for note in result.notes)
+    assert result.r == 1 and any("larger than by chance" in note for note in result.notes)
 
 
 def test_where_there_is_no_rule_that_is_said():
     refused = [
         (r"no rule for objective 'orthogonal-lda'.*ldr\.path", "orthogonal-lda", X, "auto", Y),
-        ("not for 'orthogonal-lda': expected a whole number", "orthogonal-lda", X, 0.5, Y),
-        ("the 7 dimensions that 'autocovariance' has expl", "autocovariance", X[:7], 0.9999, None),
-        ("r = 'auto' found no dimension for 'fa'", "fa", X[:, :2], "auto", None),
-        ("read more than once", "pca", iter([X[:90], X[90:]]), 0.5, None),
+        ("'orthogonal-lda' does not take: expected a whole number", "orthogonal-lda", X, 0.5, Y),
+        ("all 7 dimensions of 'autocovariance' expl", "autocovariance", X[:7], 0.9999, None),
+        ("r = 'auto' found no r at which the data determine 'fa'", "fa", X[:, :2], "auto", None),
+        ("X is an iterator", "pca", iter([X[:90], X[90:]]), 0.5, None),
     ]
     for words, name, rows, r, y in refused:
         with pytest.raises(ArgumentError, match=words):

@@ -310,10 +310,10 @@ def test_nulls_that_do_not_fit():
     refused("null must be", "pca", WINE, null="naive")
     refused("permutes every column by itself; expected one of 'rows'", "pca", WINE, null="response")
     refused("needs groups=, the group of each sample", "pca", WINE, null="within")
-    refused("'groups' permutes the y of groups, or", "pca", WINE, null="groups", groups=CLASSES)
-    refused("declares dependent ones", "pca", WINE, null="rows", groups=CLASSES)
+    refused("'groups' permutes y between groups, or", "pca", WINE, null="groups", groups=CLASSES)
+    refused("declares dependent samples", "pca", WINE, null="rows", groups=CLASSES)
     two = (WINE[:90, :3], WINE[90:, :3])
-    refused("which excludes groups=", "opca", two, groups=np.arange(90) % 9)
+    refused("without groups=", "opca", two, groups=np.arange(90) % 9)
     refused("got null='shift'", "opca", two, null="shift")
     distances = np.abs(WINE[:, :1] - WINE[:, 0])
     refused("takes distances: it has no permutation of their rows", "mds-distances", distances)
@@ -331,7 +331,9 @@ def test_nulls_that_do_not_fit():
 )
 def test_earlier_names_of_nulls_warn(name, X, y, kind):
     options = {"y": y, "permutations": 9, "random_state": 0}
-    with pytest.warns(FutureWarning, match=f"null='{kind}' is now null='rows'"):
+    with pytest.warns(
+        FutureWarning, match=f"null='{kind}' will become an error: write null='rows'"
+    ):
         found = ldr.permutation_test(name, X, 1, null=kind, **options)
     np.testing.assert_array_equal(found.null, ldr.permutation_test(name, X, 1, **options).null)
 
@@ -441,7 +443,7 @@ def test_dimension_of_trials_holds_out_whole_ones():
     found = ldr.dimension("maf", by_time(TRIALS), folds=4, random_state=0)
     ids = np.repeat(np.arange(8), 15)
     splitter = GroupKFold(4)
-    with pytest.raises(ArgumentError, match="goes with method='permutation'"):
+    with pytest.raises(ArgumentError, match="requires method='permutation'"):
         ldr.dimension("fa", WINE, method="bic", groups=CLASSES)
     again = ldr.dimension("maf", TRIALS.reshape(-1, 3), groups=ids, folds=splitter)
     assert (found.rule, found.scores.shape) == (again.rule, again.scores.shape) == ("folds", (3,))
@@ -466,7 +468,7 @@ def test_a_description_chooses_no_dimension():
     assert path.best is None and path.chosen is None and np.isfinite(path.pooled).all()
     assert "no r is chosen" in repr(path) and "best score" not in repr(path)
     assert path.plot().axes
-    with pytest.raises(ArgumentError, match="score is descriptive"):
+    with pytest.raises(ArgumentError, match="score measures no prediction"):
         ldr.dimension("lpp", WINE, method="folds", most=2, random_state=0)
 
 
@@ -480,7 +482,7 @@ def test_rules_that_a_method_does_not_have():
         X, y = (PAIR, None) if name == "pls" else (WINE, CLASSES)
         with pytest.raises(ArgumentError, match="method="):
             ldr.dimension(name, X, y, method=rule, permutations=3)
-    with pytest.raises(ArgumentError, match=r"rule= goes with method='folds', got .*'parallel'"):
+    with pytest.raises(ArgumentError, match=r"rule= requires method='folds', got .*'parallel'"):
         ldr.dimension("pca", WINE, method="parallel", rule="best")
 
 

@@ -107,7 +107,7 @@ def test_notes_that_take_an_evaluation_are_left_out_after_the_limit(clock, monke
     assert not any("missing" in note for note in whole.notes)
     monkeypatch.setattr(SoftNeighbours, "certificate", lambda *_: setattr(clock, "now", 9.0))
     late = ldr.solve("nca", X, 2, y=Y, starts=1, max_iterations=3, time_limit=5)
-    assert any("missing: the solve was ended before" in note for note in late.notes)
+    assert any("skipped, because the solve ended early" in note for note in late.notes)
 
 
 def test_a_certificate_that_does_not_fit_is_none_and_says_so(file, clock):
@@ -178,7 +178,7 @@ def test_starts_that_were_not_solved_are_counted(workers, clock):
             observers=[observe], time_limit=40.0,
         )  # fmt: skip
     assert result.status is Status.TIME_LIMIT and not result.converged
-    assert "of 6 starts were solved to their end" in result.notes[-1]
+    assert "of 6 starts were solved completely" in result.notes[-1]
     assert clock.now <= 40.0 + workers
 
 

@@ -134,7 +134,7 @@ def test_what_does_not_fit_is_refused(tmp_path):
     with pytest.raises(FileNotFoundError):
         ldr.load(path)
     result.save(path)
-    with pytest.raises(ArgumentError, match="X has other columns"):
+    with pytest.raises(ArgumentError, match="the columns of X must have"):
         ldr.load(path).transform(pandas.DataFrame(X).rename(columns="other{}".format))
     with pytest.raises(ArgumentError, match="X has 12 columns, expected 13"):
         ldr.load(path).transform(X[:, 1:])
@@ -160,9 +160,9 @@ def test_what_does_not_fit_is_refused(tmp_path):
     ("changed", "message"),
     [
         ({"format": 99, "ldr": "9.0"}, "written by ldr 9.0 in format 99.*use a newer ldr"),
-        ({"result": {"kind": "Novelty", "fields": {}}}, "with parts that this version cannot read"),
+        ({"result": {"kind": "Novelty", "fields": {}}}, "and this version cannot read it"),
         ({"result": {"objective": "pca", "parameters": {}}}, "holds a PCA, expected a Result"),
-        ({"result": {"objective": "novelty", "parameters": {}}}, "cannot read .'novelty'"),
+        ({"result": {"objective": "novelty", "parameters": {}}}, "cannot read it .'novelty'"),
     ],
 )
 def test_what_a_later_version_wrote_is_refused(tmp_path, changed, message):

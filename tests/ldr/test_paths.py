@@ -128,7 +128,7 @@ def test_plot_of_a_path():
     assert [text.get_text() for text in exact.axes[0].get_legend().get_texts()] == ["optimised"]
     own = Figure()
     assert ldr.plots.path(ldr.path("pca", X, [1, 2]), ax=own.subplots()) is own
-    with pytest.raises(ArgumentError, match="2 Axes, one a panel, got 1"):
+    with pytest.raises(ArgumentError, match="2 Axes, one for each panel, got 1"):
         ldr.plots.path(path, ax=Figure().subplots())
 
 
@@ -139,7 +139,7 @@ def test_plot_of_what_is_not_proved_global():
 
 
 def test_splitters_that_do_not_fit():
-    with pytest.raises(ArgumentError, match=r"does not split these \d+ rows"):
+    with pytest.raises(ArgumentError, match=r"cannot split the \d+ rows"):
         ldr.path("orthogonal-lda", X, [1], y=labels, folds=GroupKFold(3))
-    with pytest.raises(ArgumentError, match=r"has 1 fold.*expected at least two"):
+    with pytest.raises(ArgumentError, match=r"1 of 1 fold.*expected two or more"):
         ldr.path("pca", X, [1], folds=ShuffleSplit(1))

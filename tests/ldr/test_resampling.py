@@ -107,14 +107,14 @@ def test_intervals_of_groups_are_wider():
 
 def test_groups_that_cannot_be_drawn():
     X = patients(np.random.default_rng(0))
-    with pytest.raises(ArgumentError, match="does not go with groups or trials"):
+    with pytest.raises(ArgumentError, match="cannot be combined with groups or trials"):
         ldr.bootstrap("pca", X, 1, groups=np.repeat(np.arange(24), 8), block=5)
     with pytest.raises(ArgumentError, match="groups= has a single group"):
         ldr.bootstrap("pca", X, 1, groups=np.zeros(192))
     with pytest.raises(ArgumentError, match="has a background"):
         ldr.bootstrap("opca", (X, X[:9]), 1, groups=np.repeat(np.arange(24), 8))
     for function in (ldr.bootstrap, ldr.permutation_test):
-        with pytest.raises(DataError, match="one for each row"):
+        with pytest.raises(DataError, match="a group per row"):
             function("pca", X, 1, groups=np.arange(24))
 
 

@@ -103,10 +103,12 @@ def test_orthogonal_rotations_keep_value_and_span(name, method):
 
 
 def test_what_cannot_be_rotated_says_so():
-    with pytest.raises(ArgumentError, match="ica cannot be rotated by 'varimax': its columns"):
+    with pytest.raises(
+        ArgumentError, match="ica cannot be rotated by 'varimax': the value depends on M's columns"
+    ):
         ldr.solve("ica", X, 2).rotate("varimax")
     with pytest.raises(
-        ArgumentError, match="orthogonal-cca cannot be rotated by 'promax': two views"
+        ArgumentError, match="orthogonal-cca cannot be rotated by 'promax': views share"
     ):
         ldr.solve("orthogonal-cca", (X[:, :6], X[:, 6:]), 2).rotate("promax")
     with pytest.raises(ArgumentError, match="method must be one of"):

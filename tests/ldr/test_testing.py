@@ -93,9 +93,9 @@ class PredictsNothing(PCA, predicts="classes"):
         (OtherMatrices(), "of `matrices`"),
         (OtherMatricesAlone(), "of `matrices`"),
         (OtherProblem(), "of `matrices`"),
-        (NoMatrices(), "expected a method `matrices`"),
+        (NoMatrices(), "requires a method `matrices`"),
         (NoStacks(), "not for stacks"),
-        (PredictsNothing(), "predicts = 'classes', expected a result that predicts"),
+        (PredictsNothing(), "predicts = 'classes', but the result has no predictor"),
     ],
     ids=lambda each: type(each).__name__,
 )
@@ -107,5 +107,5 @@ def test_what_a_method_says_of_itself_is_compared(wrong, said):
 def test_labels_that_are_none_of_the_classes(monkeypatch):
     predict = ldr.Result.predict
     monkeypatch.setattr(ldr.Result, "predict", lambda *given: predict(*given) + 10)
-    with pytest.raises(AssertionError, match="expected labels of y"):
+    with pytest.raises(AssertionError, match="predictions are not labels of y"):
         ldr.testing.check_objective(OrthogonalLDA(), X, y=LABELS)

@@ -155,10 +155,10 @@ def test_a_planted_weighting_of_columns():
 def test_what_cannot_be_tuned_is_refused_in_words():
     X, y = wine()
     refused = [
-        ("'rigde' is not a parameter", "orthogonal-lda", X, {"rigde": 1.0}, y),
-        ("ridge starts at 0", "orthogonal-lda", X, {"ridge": 0.0}, y),
-        ("needs y=, or loss=", "pca", X, {"scales": np.ones(13)}, None),
-        ("parameters is empty: expected numbers to start from", "pca", X, {}, y),
+        ("with respect to 'rigde'", "orthogonal-lda", X, {"rigde": 1.0}, y),
+        ("initial ridge is 0", "orthogonal-lda", X, {"ridge": 0.0}, y),
+        ("needs y=, or a function as loss=", "pca", X, {"scales": np.ones(13)}, None),
+        ("parameters is empty: expected initial values", "pca", X, {}, y),
         ("several views", "orthogonal-cca", (X, X[:, :3]), {"ridge": 1.0}, None),
     ]
     for words, name, rows, parameters, labels in refused:
@@ -183,5 +183,5 @@ def test_a_loss_that_is_no_number_is_refused(value):
 def test_classes_that_no_training_row_has_are_named():
     X, y = wine()
     y = np.sort(y)
-    with pytest.raises(DataError, match="a class without training samples in its fold"):
+    with pytest.raises(DataError, match="missing in the training samples of its fold"):
         ldr.tune("pca", X, 2, {"scales": np.ones(13)}, y=y, folds=PredefinedSplit(y))

@@ -426,10 +426,12 @@ def test_sums_over_rows_of_ones_own(tmp_path):
     def whole(M, X):
         return jnp.mean(jnp.sqrt(1.0 + jnp.sum((X @ M) ** 2, axis=1)))
 
-    with pytest.raises(ArgumentError, match=r"'whole' takes no sample weights .*the registry do"):
+    with pytest.raises(
+        ArgumentError, match=r"'whole' takes no sample weights .*the registry take them"
+    ):
         ldr.solve(whole, X, 2, sample_weight=WHOLE)
     with pytest.raises(
-        ArgumentError, match=r"'orthogonal-lda' takes no sample weights .*by default it does"
+        ArgumentError, match=r"'orthogonal-lda' takes no sample weights .*by default it takes them"
     ):
         ldr.solve("orthogonal-lda", X, 2, y=LABELS, sample_weight=WHOLE, shrinkage="auto")
 

@@ -169,7 +169,7 @@ def test_maps_that_are_not_transposed_do_not_add_up_whatever_the_data(other):
 
 def test_plots_compare_maps_that_are_transposed():
     white = np.linalg.qr(X - X.mean(axis=0))[0] * np.sqrt(len(X))
-    with pytest.raises(ArgumentError, match="a map P that is not M'"):
+    with pytest.raises(ArgumentError, match=r"the map P of objective .* is not M'"):
         ldr.plots.compare(ldr.solve("maf", white, 2), white)
 
 

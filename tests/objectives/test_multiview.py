@@ -223,7 +223,7 @@ def test_null_of_several_views_keeps_them_all():
 
 
 def test_views_that_do_not_fit():
-    with pytest.raises(ldr.errors.DataError, match="or more of them"):
+    with pytest.raises(ldr.errors.DataError, match="or more arrays"):
         ldr.solve("maxdiff", (VIEWS[0],), 1)
     with pytest.raises(ldr.errors.DataError, match="pair of arrays"):
         ldr.solve("reduced-rank-regression", THREE_VIEWS, 1)

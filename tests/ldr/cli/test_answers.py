@@ -39,7 +39,7 @@ def test_two_views(call, tmp_path):
     ldr.solve("pls", (X[:, :6], X[:, 6:]), 2).save(tmp_path / "m.npz")
     files = ("transform", "m.npz", "a.npy", "--out", "y.csv")
     done = call(*files, folder=tmp_path)
-    assert done.returncode == 2 and "got 1 file(s): give DATA, and --view" in done.stderr
+    assert done.returncode == 2 and "got 1 file(s): give the first view as DATA" in done.stderr
     done = call(*files, "--second-view", "b.npy", folder=tmp_path)
     assert done.returncode == 0
     assert list(pd.read_csv(tmp_path / "y.csv")) == ["pls_a0", "pls_a1", "pls_b0", "pls_b1"]
@@ -94,7 +94,7 @@ def test_gaps_are_filled_in_and_the_rest_stays(call, table, tmp_path, ending):
         (("transform", "m.npz", "wine.csv", "--out", "m.npz"), "is read as MODEL"),
         (
             ("impute", "m.npz", "wine.csv", "--out", "y.csv"),
-            "of 'orthogonal-lda', which does not impute missing",
+            "of 'orthogonal-lda' does not impute missing",
         ),
         (("solve", "pca", "wine.csv", "--save", "m.pkl"), "unknown ending, expected .npz"),
         (("compare", "wine.csv", "--label", "kind", "--param", "a=1"), "takes no --param"),
@@ -151,7 +151,11 @@ def test_compare_weights_groups_and_a_dimension_that_the_rows_tell(call, table, 
 
 @pytest.mark.parametrize(
     ("r", "said"),
-    [("0.6", "the fewest that explain 0.6"), ("auto", "by parallel analysis"), ("3", "13 -> 3")],
+    [
+        ("0.6", "the smallest r that explains 0.6"),
+        ("auto", "by parallel analysis"),
+        ("3", "13 -> 3"),
+    ],
 )
 def test_solve_for_a_dimension_that_the_rows_tell(call, table, tmp_path, r, said):
     done = call("solve", "pca", "wine.csv", "--drop", "kind", "-r", r, folder=tmp_path)
@@ -160,7 +164,7 @@ def test_solve_for_a_dimension_that_the_rows_tell(call, table, tmp_path, r, said
 
 @pytest.mark.parametrize(
     ("r", "said"),
-    [("two", "expected a whole number, a share or auto"), ("1.5", "whole number"), ("0", "range")],
+    [("two", "expected an integer, a share or auto"), ("1.5", "whole number"), ("0", "range")],
 )
 def test_dimensions_that_are_none(call, table, tmp_path, r, said):
     done = call("solve", "pca", "wine.csv", "--drop", "kind", "-r", r, folder=tmp_path)

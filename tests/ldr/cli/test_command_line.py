@@ -317,7 +317,7 @@ LDA = "solve orthogonal-lda wine.csv --label species"
 
 
 MISTAKES = [
-    ("demo --r two", "ldr: Invalid value for '-r' / '--r': 'two'"),
+    ("demo --r two", "ldr: Invalid value for '-r' / '--r': expected an integer"),
     ("dmeo", "ldr: No such command 'dmeo'"),
     ("solve orthogonal-lda wine.csv --label kind", "ldr: wine.csv has no column 'kind'"),
     (
@@ -341,19 +341,19 @@ MISTAKES = [
     ),
     ("solve pca mine.py", "ldr: mine.py: unknown ending '.py', expected one of .csv"),
     (f"{LDA} --param rigde=1", "ldr: objective 'orthogonal-lda' has no parameter 'rigde'"),
-    (f"{LDA} --param ridge", "ldr: Invalid value: --param 'ridge', expected KEY=VALUE"),
-    (f"{LDA} --out no/Y.csv", "ldr: no/Y.csv: there is no folder 'no'"),
+    (f"{LDA} --param ridge", "ldr: Invalid value: --param 'ridge' is not of the form KEY=VALUE"),
+    (f"{LDA} --out no/Y.csv", "ldr: no/Y.csv: the folder 'no' does not exist"),
     (f"{LDA} --plot Y.doc", "ldr: --plot Y.doc: unknown ending"),
     (
         "solve orthogonal-cca means.npy",
         "ldr: objective 'orthogonal-cca' needs second view: give --view",
     ),
-    ("path pca means.npy -r 1to3", "ldr: Invalid value for '-r' / '--r': '1to3', expected A-B"),
+    ("path pca means.npy -r 1to3", "ldr: Invalid value for '-r' / '--r': expected numbers A-B"),
     ("path pca means.npy -r 9-11", "ldr: r = 11 is out of range"),
     ("path pca means.npy -r 1 --report Y.html", "ldr: ldr path writes no report"),
-    ("path pca means.npy -r 1 --folds all", "ldr: Invalid value for '--folds': 'all', expected a"),
+    ("path pca means.npy -r 1 --folds all", "ldr: Invalid value for '--folds': expected a whole"),
     ("check mine.py", "ldr: mine.py has several objectives, variance, fourth_moment"),
-    ("solve mine.py:variance means.npy --param a=1", "ldr: --param is for methods by name"),
+    ("solve mine.py:variance means.npy --param a=1", "ldr: --param is for methods given by name"),
     ("check yours.py", "ldr: yours.py: no such file"),
     ("check mine.py:kurtosis", "ldr: mine.py has no objective 'kurtosis'"),
     ("check mine.py:broken", "ldr: mine.py, line 19: NameError: name 'no_such_name'"),

@@ -141,7 +141,9 @@ def test_parameters_are_the_objectives(name):
     documented = inspect.getdoc(estimator)
     for parameter in given:
         assert re.search(rf"^(.*, )?{parameter}( :|,|$)", documented, re.MULTILINE)
-    with pytest.raises(ArgumentError, match=f"{estimator.__name__} has no parameter 'no_such'; it"):
+    with pytest.raises(
+        ArgumentError, match=f"{estimator.__name__} has no parameter 'no_such', exp"
+    ):
         estimator(no_such=1)
     with pytest.raises(ArgumentError, match="; max_iter is called max_iterations"):
         estimator(max_iter=1)
@@ -587,7 +589,7 @@ def named_of(coordinates):
         ("ab", "two or more groups of columns"),
         ([[0, 1], [2, 99]], r"views\[1\] = \[2, 99\]"),
         ([[0, 1], ["alcohol"]], r"views\[1\]"),
-        ([[0, 1], []], "names no column"),
+        ([[0, 1], []], "selects no column"),
         ([0, 1], r"views\[0\] = 0: expected a slice, or a list"),
         ({"a": [0, 1], "b": [99]}, r"views\['b'\] = \[99\]"),
         ({"a": [0, 1]}, "a dict of groups by name"),
@@ -596,7 +598,7 @@ def named_of(coordinates):
 def test_column_groups_that_are_none(views, words):
     with pytest.raises(ldr.errors.ArgumentError, match=words):
         ldr.MCCA(1, views=views).fit(X)
-    with pytest.raises(ldr.errors.ArgumentError, match="'pca' has one view: leave it out"):
+    with pytest.raises(ldr.errors.ArgumentError, match=r"'pca' has one view.*leave out views="):
         ldr.Reducer("pca", 1, views=views).fit(X)
 
 
@@ -604,10 +606,10 @@ def test_what_does_not_go_with_column_groups():
     fitted = ldr.PLS(1, views=([0, 1], [2, 3])).fit(X[:, :4])
     with pytest.raises(ArgumentError, match="X has 3 columns, expected 2"):
         fitted.inverse_transform(X[:, :3])
-    with pytest.raises(ArgumentError, match=r"predict takes the views as .*leave out views="):
+    with pytest.raises(ArgumentError, match=r"predict takes views as .*fit without views="):
         fitted.predict(X[:, :4])
     stored = da.from_array(X[:, :4])
-    with pytest.raises(DataError, match="views= takes X in memory: give further views as y"):
+    with pytest.raises(DataError, match="views= needs X in memory"):
         clone(fitted).fit(stored)
     pca = ldr.PCA(2).partial_fit(stored)
     with pytest.raises(DataError, match="X has 3 features, expected 4"):
@@ -631,7 +633,7 @@ def test_parameters_of_an_objective_go_into_it():
     assert set(ldr.LeastSquares(1).fit(X, names).predict(X)) == {"low", "high"}
     with pytest.raises(DataError, match="y has dtype object, expected numbers or labels"):
         ldr.LeastSquares(1).fit(X, np.where(labels == 2, None, names))
-    with pytest.raises(DataError, match="labels of text, which need all rows at once"):
+    with pytest.raises(DataError, match="labels as text, which partial_fit does not take"):
         ldr.PLSRegression(1).partial_fit(X, names)
 
 

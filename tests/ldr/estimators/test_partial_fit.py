@@ -103,7 +103,7 @@ def test_labels_are_those_of_the_first_call():
         parts.partial_fit(X[:35], y[:35], classes=["c", "a", "b"])
     assert not hasattr(parts, "n_samples_seen_")
     parts.partial_fit(X[::2], y[::2], classes=["c", "a", "b"])
-    with pytest.raises(DataError, match=r"differ from those of the first call"):
+    with pytest.raises(DataError, match=r"differ from the classes of the first call"):
         parts.partial_fit(X[1::2], y[1::2], classes=["a", "b"])
     parts.partial_fit(X[1::2][:25], y[1::2][:25]).partial_fit(X[1::2][25:], y[1::2][25:])
     whole = ldr.OrthogonalLDA().fit(X, y)
@@ -133,7 +133,7 @@ def test_fit_begins_anew():
     X = methods.X
     estimator = ldr.PCA(2).partial_fit(X[:30]).fit(X[30:])
     assert not hasattr(estimator, "n_samples_seen_")
-    with pytest.warns(UserWarning, match=r"partial_fit starts anew"):
+    with pytest.warns(UserWarning, match=r"partial_fit ignores the samples given to fit"):
         estimator.partial_fit(X[:30])
     assert estimator.n_samples_seen_ == 30
     value = ldr.PCA(2).fit(X[:30]).result_.value

@@ -45,7 +45,7 @@ def test_pca_of_all_dimensions():
     np.testing.assert_allclose(ours.score_samples(X), theirs.score_samples(X), rtol=1e-9)
     wide = ldr.PCA(None).fit(X[:10])
     assert wide.n_components_ == 9  # in which they vary
-    with pytest.raises(SingularError, match="no variance is left outside the components"):
+    with pytest.raises(SingularError, match="the components explain all variance"):
         wide.get_precision()
     with pytest.raises(SingularError, match="use fewer components"):
         wide.score_samples(X)
@@ -121,7 +121,7 @@ def test_priors_are_those_of_scikit_learn(shrinkage):
     for wrong, message in (([-0.5, 1, 0.5], "must be non-negative"), ([0.5, 0.5], "shape")):
         with pytest.raises(ArgumentError, match=message):
             ldr.LDA(2, priors=wrong).fit(X, y)
-    with pytest.raises(ArgumentError, match="all samples at once"):
+    with pytest.raises(ArgumentError, match="does not support priors="):
         ldr.LDA(2, priors=priors).partial_fit(X, y)
 
 

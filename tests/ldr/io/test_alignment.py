@@ -105,8 +105,11 @@ def test_a_picture_has_the_colours_of_its_rows():
 @pytest.mark.parametrize(
     ("labels", "words"),
     [
-        (y.reset_index(drop=True), r"X and y have different indices: 178 of X's 178 .*'wine 0', "),
-        (y.rename({"wine 5": "beer"}), "1 of X's 178 are not in y's, the first 'wine 5'; reset"),
+        (
+            y.reset_index(drop=True),
+            r"X and y have different indices: y lacks 178 of 178 .*'wine 0', ",
+        ),
+        (y.rename({"wine 5": "beer"}), "y lacks 1 of 178 entries, the first 'wine 5'; reset"),
         (y.rename({"wine 5": "wine 6"}), r"different indices with duplicates.*to_numpy"),
     ],
 )

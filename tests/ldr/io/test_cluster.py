@@ -131,7 +131,7 @@ def test_a_cluster_in_this_process(workers, call, tmp_path):
     else:
         assert done.returncode == 2
         assert done.stderr == (
-            f"ldr: --cluster {address}: the scheduler has no workers; start some with "
+            f"ldr: --cluster {address}: the scheduler has no workers; start workers with "
             f"`dask worker {address}`\n"
         )
 

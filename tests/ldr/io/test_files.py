@@ -70,7 +70,7 @@ def test_one_of_several_arrays(tmp_path):
     path = tmp_path / "both.npz"
     np.savez(path, left=X[:, :5], right=X[:, 5:])
     np.testing.assert_array_equal(read(f"{path}:right").samples().dense(), X[:, 5:])
-    with pytest.raises(ArgumentError, match=r"no array called X.*it has: left, right"):
+    with pytest.raises(ArgumentError, match=r"no array called X.*select one of left, right"):
         read(path)
     with pytest.raises(ArgumentError, match=r"no array 'middle'.*left, right"):
         read(f"{path}:middle")

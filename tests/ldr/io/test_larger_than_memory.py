@@ -54,7 +54,7 @@ def test_large_files_are_tables_whose_rows_stay_there(path, large):
     np.testing.assert_allclose(some.dense(), X[:, [3]], rtol=1e-15)
     with pytest.raises(ArgumentError, match=r"no column 'colour'"):
         table.select(["colour"])
-    with pytest.raises(ArgumentError, match=r"every column is left out"):
+    with pytest.raises(ArgumentError, match=r"all columns of .* are left out"):
         table.select(without=table.columns)
 
 
@@ -107,7 +107,7 @@ def test_both_views_are_written_side_by_side(tmp_path, large):
     Y = pd.read_parquet(tmp_path / "Y.parquet")
     assert tuple(Y.columns) == sum(result.columns, ())
     np.testing.assert_allclose(Y, np.hstack(result.transform(views)), rtol=1e-9, atol=1e-9)
-    with pytest.raises(ArgumentError, match=r"two views do not fit"):
+    with pytest.raises(ArgumentError, match=r"cannot hold two views"):
         write_projection(tmp_path / "Y.npy", result, pair)
 
 
