@@ -24,6 +24,9 @@ from ldr.solvers.problem import Preconditioner, RiemannianPoint, RiemannianProbl
 from ldr.solvers.solver import Solver, State
 from ldr.solvers.status import Status
 
+Flat = Callable[[Array], Array]
+
+_EPS = float(np.finfo(float).eps)
 _SUFFICIENT_DECREASE = 0.1  # delta: least decrease relative to the slope
 _CURVATURE = 0.9  # sigma: largest final slope relative to the initial slope
 _VALUE_NOISE = 1e-10  # epsilon: a smaller relative increase of f is rounding
@@ -266,11 +269,6 @@ def barzilai_borwein(problem: RiemannianProblem, point: RiemannianPoint, found: 
     if curvature <= 0:
         return 2.0 * found.t
     return manifold.inner(N, s, s) / curvature
-
-
-Flat = Callable[[Array], Array]
-
-_EPS = float(np.finfo(float).eps)
 
 
 @dataclass(frozen=True)
