@@ -33,7 +33,7 @@ _VALUE_NOISE = 1e-10  # epsilon: a smaller relative increase of f is rounding
 _VALUE_ROUNDING = 1e-13  # threshold: smaller relative differences of f are rounding errors
 _EXPANSION = 5.0  # rho: growth factor of a step
 _SHRINKAGE = 0.66  # gamma: a bracket is halved if it shrinks by less than this factor
-_MOST_TRIALS = 40
+_MOST_TRIALS = 40  # largest number of evaluations in a line search
 
 
 @dataclass(frozen=True)
@@ -74,11 +74,12 @@ def search(
     if not slope < 0 or not math.isfinite(first):
         return None
     line = _Line(problem, Trial(0.0, origin.value, slope, origin, V))
-    trial = line.trial(first)
-    if reference is not None and line.descends(trial, max(reference, origin.value)):
-        return trial
-    low, high = line.zero, None  # a bracket of a minimum, without an upper end at first
+    low, high, t = line.zero, None, first  # a bracket of a minimum, without an upper end at first
     for _ in range(_MOST_TRIALS):
+        trial = line.trial(t)
+        if reference is not None and line.descends(trial, max(reference, origin.value)):
+            return trial
+        reference = None  # only the first step may raise f
         if line.accepts(trial):
             return trial
         width = high.t - low.t if high else math.inf
@@ -94,7 +95,6 @@ def search(
             t = _secant(low, high)
         if high is not None and not low.t < t < high.t:  # no float lies inside the bracket
             break
-        trial = line.trial(t)
     return None
 
 
