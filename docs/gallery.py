@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 # Inches of a picture that is read on a telephone without scrolling it.
 _LEGIBLE = 10.0
 # The warning of a method whose name has changed its meaning: the documentation shows such names.
-NAMED_ANEW = ".*names the textbook's method now"
+NAMED_ANEW = ".*is now the textbook's method"
 
 
 def run_strictly(program: str, where: str, *ignored: type[Warning]) -> tuple[str, dict[str, Any]]:

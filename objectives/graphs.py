@@ -181,8 +181,8 @@ def check_settled(samples: Samples, neighbours: int) -> None:
     last, next_ = distances[:, k - 1], distances[:, k]
     for i in np.flatnonzero(next_ <= last * (1.0 + _EQUAL))[:1]:
         raise SingularError(
-            f"the problem is not smooth: row {i} is as far from its neighbour number {k} as from "
-            f"the next, {last[i]:.12g} and {next_[i]:.12g}, so that the graph is a discontinuous "
+            f"the problem is not smooth: the neighbours {k} and {k + 1} of row {i} are equally "
+            f"far, at {last[i]:.12g} and {next_[i]:.12g}, so that the graph is a discontinuous "
             "function of the rows; use another number of neighbours, or a fixed matrix, graph="
         )
 
@@ -319,8 +319,8 @@ def _heat_weights(distances: Array, heat: float | str | None) -> Array:
     weights = np.exp(-squared / width)
     if weights.size and weights.max() < SMALLEST:
         raise DataError(
-            f"heat = {width:.2g} is too small relative to the edges' squared lengths, at least "
-            f"{squared.min():.2g}: every weight is nearly zero; give a larger value, or "
+            f"heat = {width:.2g} is too small relative to the squared lengths of edges, at least "
+            f"{squared.min():.2g}: all weights are nearly zero; give a larger heat=, or "
             "heat='median'"
         )
     return np.asarray(weights)
@@ -336,7 +336,7 @@ def given_weights(given: Matrix, n: int) -> csr_array:
         raise DataError(f"graph has shape {W.shape}, expected ({n}, {n}), one row per sample")
     W = W.astype(np.float64)
     if not np.all(np.isfinite(W.data)):
-        raise DataError("graph has weights that are not finite")
+        raise DataError("graph has NaN or infinite weights, expected finite ones")
     return W
 
 
@@ -344,9 +344,9 @@ def _adjacency(given: Matrix, n: int) -> csr_array:
     """The user's symmetric weights, none of them negative."""
     W = given_weights(given, n)
     if (W.data < 0).any():
-        raise DataError("graph has weights that are negative, expected >= 0")
+        raise DataError("graph has negative weights, expected weights >= 0")
     if abs(W - W.T).max() > 1e-12 * max(float(abs(W).max()), np.finfo(float).tiny):
-        raise DataError("graph is not symmetric; pass 0.5 * (W + W.T) if that is meant")
+        raise DataError("graph is not symmetric, expected W = W'; 0.5 * (W + W.T) is symmetric")
     return W
 
 
@@ -409,8 +409,8 @@ class GraphMethod(StatedMethod, products="optimum", weighted=True):
         if n <= _MANY_ROWS or "neighbours" not in self.kind:
             return []
         return [
-            f"the neighbours of {n} rows are found exactly: in a tree where the rows fill few "
-            "dimensions, elsewhere among all pairs, which takes time as the square of their number"
+            f"the neighbours of {n} rows are found exactly: by a tree if the rows fill few "
+            "dimensions, else among all pairs, in a time that grows as the square of their number"
         ]
 
     def against(self, data: DataSums, kind: type[Kind], **options: Any) -> Kind:

@@ -378,8 +378,8 @@ class SourceMethod(Objective, weighted=True, scale_free=True, sparse=False, tran
             return frame.white(some.dense()), some.weights
 
         note = (
-            "the rows are read at every evaluation; other starts than FOBI are those of a random "
-            f"sample of {min(SAMPLE_ROWS, samples.n)} rows"
+            "the rows are read at every evaluation; other initial M than FOBI's are computed from "
+            f"a random sample of {min(SAMPLE_ROWS, samples.n)} rows"
         )
         return self.kinds[1](
             self,

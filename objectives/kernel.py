@@ -145,7 +145,7 @@ def as_response(y: npt.ArrayLike, n: int) -> Array:
     if array.ndim != 2 or len(array) != n:
         raise DataError(f"y has shape {np.shape(y)}, expected {n} rows, one for each sample")
     if array.shape[1] == 0:
-        raise DataError(f"y has shape {array.shape}: it has no columns, expected one at least")
+        raise DataError(f"y has shape {array.shape}: it has no columns, expected at least one")
     if not np.isfinite(array).all():
         raise DataError("y has NaN or infinite entries, expected finite numbers")
     check_largest(float(np.abs(array).max(initial=0.0)), "y")
@@ -222,7 +222,7 @@ class Response:
         sigma = width or median_distance(self.values, self.weights)
         if sigma == 0 or not math.isfinite(sigma):
             raise DataError(
-                "y has more than half of its values equal; give response_width= a value"
+                "more than half of the values of y are equal: give response_width= a value"
             )
         return sigma
 
@@ -268,7 +268,7 @@ def _positive_eigen(K: Array) -> tuple[Array, Array]:
         values, vectors = scipy.linalg.eigh(0.5 * (K + K.T), check_finite=False)
     kept = values > rank_tolerance(len(K)) * float(np.abs(values).max())
     if not kept.any():
-        raise SingularError("the centred kernel matrix is zero: the kernel finds all rows equal")
+        raise SingularError("the centred kernel matrix is zero: all rows have equal features")
     return values[kept][::-1], vectors[:, kept][:, ::-1]
 
 
@@ -291,7 +291,7 @@ class Kernel(OfFeatures):
         inner = self.objective
         if Need.DISTANCES in inner.needs:
             raise ArgumentError(
-                f"objective {inner.name!r} is of distances and has no kernel version"
+                f"objective {inner.name!r} takes distances and has no kernel version"
             )
         from sklearn.metrics.pairwise import PAIRWISE_KERNEL_FUNCTIONS
 
@@ -370,7 +370,7 @@ class Kernel(OfFeatures):
     def _note(self, features: KernelFeatures) -> str:
         m, k = features.W.shape
         how = "exact" if features.double_centre else "Nystrom"
-        return f"{how} features of the kernel from {m} rows, of rank {k}"
+        return f"{how} kernel features of rank {k}, from {m} rows"
 
 
 def _stacked(samples: Samples, background: Samples) -> Samples:

@@ -85,7 +85,7 @@ class DiscriminantMethod(
         given = self.covariance_estimator
         if given is not None and not hasattr(given, "fit"):
             raise ArgumentError(
-                f"covariance_estimator must have fit, as those of sklearn.covariance, got {given!r}"
+                f"covariance_estimator needs a method fit, as in sklearn.covariance, got {given!r}"
             )
         if given is not None and self.shrinkage is not None:
             raise ArgumentError(
@@ -175,8 +175,8 @@ class OrthogonalLDA(NestedMethod, DiscriminantMethod):
         if self.shrinks or r <= rank:
             return []
         return [
-            f"S_B has rank {rank}, the number of classes minus one: the baseline's further "
-            "directions are arbitrary"
+            f"S_B has rank {rank}, the number of classes minus one: further directions of the "
+            "baseline are arbitrary"
         ]
 
     def matrices(self, data: DataSums) -> RatioMatrices:
@@ -269,7 +269,7 @@ class SemiSupervisedDA(
     def __post_init__(self) -> None:
         super().__post_init__()
         if np.ndim(self.unlabelled) != 0:
-            raise ArgumentError(f"unlabelled must be one label, got {self.unlabelled!r}")
+            raise ArgumentError(f"unlabelled must be a single label, got {self.unlabelled!r}")
         if "class" in self.kind:
             raise ArgumentError(
                 f"graph={self.graph!r} needs a label for every row; expected 'neighbours', "
@@ -319,5 +319,5 @@ class SemiSupervisedDA(
             raise DataError(f"y has shape {y.shape} and type {y.dtype}, expected {n} labels")
         labelled = np.array([label != self.unlabelled for label in y], dtype=bool)
         if not labelled.any():
-            raise DataError(f"y has no label: all are {self.unlabelled!r}, which means unlabelled")
+            raise DataError(f"y has no label: every entry equals unlabelled = {self.unlabelled!r}")
         return labelled, *as_labels(y[labelled], int(labelled.sum()))

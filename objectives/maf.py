@@ -48,8 +48,8 @@ class AutocorrelationMethod(Shrinking, StatedMethod, LaggedMethod, stacks=True, 
         if value > self.autocorrelations(r):
             n, pairs = data.samples.weight, count_pairs(data.samples, self.lag)
             notes.append(
-                f"autocorrelations exceed 1, as lagged sums are divided by {pairs:g} and variances "
-                f"by {n:g}: with {n:g} for both, the value is {value * pairs / n:.6g}, and bounded"
+                f"autocorrelations exceed 1, because lagged sums are divided by {pairs:g} and "
+                f"variances by {n:g}: with {n:g} for both the value is {value * pairs / n:.6g}"
             )
         return notes
 

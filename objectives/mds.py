@@ -131,7 +131,7 @@ def _checked(samples: Samples) -> Samples:
     D = samples.dense()
     check_squares(samples)
     if samples.n != samples.d:
-        raise DataError(f"X has shape {samples.shape}, expected an n x n matrix of distances")
+        raise DataError(f"X has shape {samples.shape}, expected a square matrix of distances")
     size = float(np.abs(D).max())
     if (D < 0).any():
         raise DataError("X has negative entries, expected distances")
@@ -148,8 +148,8 @@ def _negative(eigenvalues: Array, floor: float) -> list[str]:
         return []
     share = float(-negative.sum() / np.abs(eigenvalues).sum())
     return [
-        f"the distances are not Euclidean: B has {len(negative)} negative eigenvalues, the least "
-        f"{negative[0]:.3g}, together {share:.1%} of the absolute spectrum"
+        f"the distances are not Euclidean: B has {len(negative)} negative eigenvalues, the "
+        f"smallest {negative[0]:.3g}; they are {share:.1%} of the sum of absolute values"
     ]
 
 

@@ -247,7 +247,7 @@ class SoftNeighbours(LabelledPairs):
         n, point = self.weight, self.at(M)
         longest = float(np.max(np.einsum("ij,ij->i", point.Y, point.Y)))
         if not longest * float(np.finfo(float).eps) <= PROVED_GLOBAL:
-            message = f"squared distances of {longest:.0e} are rounded by too much to compare them"
+            message = f"squared distances of {longest:.0e} are too inaccurate to be compared"
             return Certificate("none", math.inf, message)
         gap = max(0.0, n + point.value) + len(self.X) * n * float(np.finfo(float).eps)
         if gap <= PROVED_GLOBAL * n:
@@ -264,8 +264,8 @@ class SoftNeighbours(LabelledPairs):
             return []
         return [
             f"M is saturated: {round(float(p.sum()))} of {len(p)} rows have their nearest "
-            "neighbour in their class, a larger M changes nothing, and the gradient vanishes "
-            "there whether or not another M is better"
+            "neighbour in their class. A larger M changes nothing, and the gradient is zero, but "
+            "another M may be better"
         ]
 
 

@@ -33,7 +33,7 @@ class Normalised(Objective, relative_improvement=False):
         inner = self.objective
         if penalty_of(inner) is not None:
             raise ArgumentError(
-                "only a smooth objective can be normalised: add the penalty afterwards"
+                "only a smooth objective can be normalised: add the penalty to the result"
             )
         kept = ("source", "views", "needs", "baseline", "domain", "exact")
         for attribute in kept:
@@ -65,15 +65,15 @@ class Normalised(Objective, relative_improvement=False):
         if not typical - best > _LEAST_RANGE * max(abs(typical), abs(best), terms):
             raise DataError(
                 f"objective {self.objective.name!r} cannot be normalised: its value at the best M "
-                f"({best:.6g}) equals that at random M ({typical:.6g})"
+                f"({best:.6g}) equals the value at random M ({typical:.6g})"
             )
         sign = self.objective.sign
         problem = weighted_sum(
             self, [1.0 / (typical - best)], [bound], constant=-best / (typical - best)
         )
         note = (
-            f"{self.objective.name} normalised: 0 is its best value, {sign * best:.12g}, and 1 the "
-            f"median at {_TYPICAL} random M, {sign * typical:.12g}"
+            f"{self.objective.name} normalised: 0 is the best value, {sign * best:.12g}, and 1 is "
+            f"the median value at {_TYPICAL} random M, {sign * typical:.12g}"
         )
         return restated(problem, views=noted(problem.views, note))
 

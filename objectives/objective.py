@@ -28,8 +28,8 @@ _EXPLAINED = {"labels", "response", "second view", "time order"}
 # Number of square matrices in memory during a solve: matrices, factors and eigenvectors.
 _ARRAYS = 8
 _FEWER_COLUMNS = (
-    "leave out columns, or use a method that needs only products with sparse rows ({}), outside "
-    "of a sum, without a penalty and not normalised"
+    "leave out columns, or use a method that needs only products with sparse rows ({}): alone, "
+    "not in a sum, penalised or normalised"
 )
 # Methods that need only matrix-vector products, grouped by the input in addition to X.
 _BY_PRODUCTS = {
@@ -38,7 +38,7 @@ _BY_PRODUCTS = {
     Need.SECOND_VIEW: "pls, cca",
     Need.TIME_ORDER: "maf, orthogonal-maf",
 }
-_FEWER_ROWS = "give fewer rows, or landmarks= or components= if the method has them"
+_FEWER_ROWS = "use fewer rows, or landmarks= or components= if the method has them"
 
 
 class Objective(Brief, Pickled, ABC):
@@ -205,9 +205,9 @@ def chance_notes(objective: Objective, data: Data, d: int) -> list[str]:
         return []
     ridge = "; ridge= reduces the influence of single rows" if hasattr(objective, "ridge") else ""
     return [
-        f"{n} rows of {d} columns: noise reaches the same value, or nearly, and even a perfect "
-        "value is no evidence. ldr.permutation_test compares it with the null distribution, "
-        f"ldr.path(..., folds=5) scores held-out rows{ridge}"
+        f"{n} rows of {d} columns: pure noise would reach nearly the same value, so that even a "
+        "perfect value is no evidence. ldr.permutation_test compares it with the null "
+        f"distribution, ldr.path(..., folds=5) scores held-out rows{ridge}"
     ]
 
 
@@ -219,8 +219,8 @@ def single_samples(data: Data) -> list[str]:
         return []
     more = f" and {len(alone) - 1} more" if len(alone) > 1 else ""
     return [
-        f"class {shown(classes[alone[0]])}{more} has one sample: it has no neighbour in its "
-        "class, and adds nothing to the scatter within classes"
+        f"class {shown(classes[alone[0]])}{more} has one sample, which has no neighbour in its "
+        "class and adds nothing to the scatter within classes"
     ]
 
 
@@ -345,13 +345,13 @@ def _check_data_agree(parts: Sequence[Objective]) -> None:
     for part in parts[1:]:
         if part.views != first.views:
             raise ArgumentError(
-                f"objectives {first.name!r} and {part.name!r} cannot be added: one is of "
-                f"{first.views} view(s) of the data, the other of {part.views}"
+                f"objectives {first.name!r} and {part.name!r} cannot be added: the first takes "
+                f"{first.views} view(s) of the data, the second {part.views}"
             )
         if (Need.DISTANCES in part.needs) != (Need.DISTANCES in first.needs):
             raise ArgumentError(
-                f"objectives {first.name!r} and {part.name!r} cannot be added: one is of "
-                "distances, the other of samples"
+                f"objectives {first.name!r} and {part.name!r} cannot be added: one takes "
+                "distances, the other samples"
             )
 
 
@@ -361,8 +361,8 @@ def _check_maps_agree(parts: Sequence[Objective]) -> None:
         if not part.traits.transposed:
             raise ArgumentError(
                 f"objective {part.name!r} cannot be a term of a sum: its map P is not M', because "
-                "its variable is whitened or the coefficients of a model; sums are of functions "
-                "of one M with P = M'"
+                "M is in whitened coordinates or holds coefficients of a model; terms of a sum "
+                "share one M with P = M'"
             )
 
 
@@ -459,8 +459,8 @@ class L1:
             return NotImplemented
         if factor < 0:
             raise ArgumentError(
-                f"a penalty cannot be subtracted or have a negative weight, got {factor:g}: the "
-                "penalty would not be convex"
+                f"the weight of a penalty must be >= 0, got {factor:g}, because the penalty would "
+                "not be convex"
             )
         return L1(self.weight * factor)
 

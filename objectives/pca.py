@@ -86,7 +86,7 @@ class LogDeterminant(BoundObjective):
         if not math.isfinite(self.value(M)):
             raise SingularError(
                 f"det M'CM is zero to rounding for r = {self.r}: the units of the columns are too "
-                "far apart; divide X by its standard deviations, or lower r"
+                "far apart; divide X by its standard deviations, or reduce r"
             )
         return M
 

@@ -38,8 +38,8 @@ PROVED_GLOBAL = 1e-8
 
 # Message for an optimality gap that is at the level of rounding errors.
 NEARLY_COLLINEAR = (
-    "the columns are nearly collinear, and rounding of the data and their sums may hide a gap of "
-    "this size"
+    "the columns are nearly collinear, so that rounding errors of the data and of sums over rows "
+    "may hide a gap of this size"
 )
 
 
@@ -86,8 +86,8 @@ class Certificate(Pickled):
         if self.kind == "none":
             return self
         message = (
-            "within the directions that products with the rows found from a random block, residual "
-            f"{residual:.0e}: no M is better by more; that none was missed is not proved"
+            "within the directions found by products from a random block, residual "
+            f"{residual:.0e}: no M is better by more; it is not proved that none was missed"
         )
         return replace(self, kind="bound", message=message)
 

@@ -85,11 +85,11 @@ def current_class(name: str) -> str:
 
 def _current(name: str, renamed: dict[str, str], changed: dict[str, str]) -> str:
     if name in renamed:
-        warn(f"{name!r} is called {renamed[name]!r} now: use that name", FutureWarning)
+        warn(f"{name!r} is now called {renamed[name]!r}: use the new name", FutureWarning)
     elif name in changed:
         warn(
-            f"{name!r} names the textbook's method now, whose directions are not orthogonal; what "
-            f"it named until version 0.9 is {changed[name]!r}. The next version does not warn",
+            f"{name!r} is now the textbook's method, whose directions are not orthogonal; until "
+            f"version 0.9 this name meant {changed[name]!r}. The next version will not warn",
             FutureWarning,
         )
     return renamed.get(name, name)
@@ -100,7 +100,7 @@ def nearest_names(name: str, known: list[str]) -> str:
     close = get_close_matches(name.lower(), known, n=3, cutoff=0.5)
     if close:
         return f"did you mean {' or '.join(repr(c) for c in close)}?"
-    return f"known are {', '.join(known)}"
+    return f"the known names are {', '.join(known)}"
 
 
 def as_objective(given: object) -> Objective:

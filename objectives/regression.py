@@ -226,7 +226,7 @@ class Regression(BoundObjective):
             max(0.0, gap) * self.unit,
             1e-9 * max(float(np.vdot(self.T, self.T)) + self.constant, 1e-300) * self.unit,
             "the objective is convex and the gap is zero",
-            "the objective is convex: the optimum is this near",
+            "the objective is convex: the gap bounds the distance to the optimum",
         )
         return found.restricted_to(str(span_of(self.views))) if self.restricted else found
 
@@ -270,9 +270,9 @@ class WideRegression(Regression):
             gap * self.unit,
             1e-9 * float(np.vdot(self.T, self.T)) * self.unit,
             "the objective is convex and the gap is zero",
-            "the objective is convex: the optimum is this near",
-            f"the normal equations are solved to {slope:.0e}, and products do not tell how small "
-            "singular values are: a ridge does",
+            "the objective is convex: the gap bounds the distance to the optimum",
+            f"the normal equations are solved to {slope:.0e}, but products do not bound the "
+            "singular values from below: give ridge= a positive value",
         )
 
 
@@ -322,7 +322,7 @@ class WideRows:
         return cls(samples, LessMeans(columns, roots, centre), shift + centre)
 
     def view(self, how: str) -> View:
-        note = f"the coefficients are found by products with the sparse rows ({how})"
+        note = f"the coefficients are computed by products with the sparse rows ({how})"
         return View(self.mean, notes=(note,), scatter=RowScatter(self.samples, self.mean))
 
 
@@ -784,8 +784,8 @@ class ReducedRank(BoundObjective):
         found = Certificate.of_gap(
             gap,
             1e-9 * float(self.fit.stats.block(1, 1).trace()),
-            "no fit of rank r is closer: the gap is zero",
-            "no fit of rank r is closer by more",
+            "no fit of rank r is closer",
+            "no fit of rank r is closer by more than the gap",
         )
         return found.restricted_to(str(span_of(self.views))) if self.fit.restricted else found
 
@@ -865,7 +865,7 @@ class ReducedRankRegression(
         fit = replace(fit, beyond=max(0.0, total - float(fit.stats.block(1, 1).trace())))
         note = (
             f"M is sought in {a.rows.d} dimensions of {inputs.d} and in {b.rows.d} of {outputs.d}, "
-            f"which block Davidson found from {found.products} products with the sparse rows: "
+            f"by block Davidson iterations with {found.products} products with the sparse rows: "
             f"residual {found.residual:.0e}"
         )
         return ReducedRank(

@@ -153,7 +153,7 @@ def geometric_median(samples: Samples, frame: Frame) -> tuple[Array, list[str]]:
         return here.centre, []
     return here.centre, [
         f"the geometric median has not converged in {passes} passes: the gradient of the mean "
-        f"distance is {sums.gradient() / sums.n:.1e}, rounding {sums.rounding(here) / sums.n:.1e}"
+        f"distance is {sums.gradient() / sums.n:.1e}, its error {sums.rounding(here) / sums.n:.1e}"
     ]
 
 
@@ -311,7 +311,7 @@ class MedianRows:
             stats = moments(samples)
             square = float(stats.covariance.trace())
             if square == 0:
-                raise DataError("all rows of X are equal, expected varying data")
+                raise DataError("all rows of X are equal, expected rows that differ")
             frame = Frame(stats.mean, 2.0 ** round(0.5 * math.log2(square)))
             scatter = KnownScatter(stats.scatter, stats.n)
             view = View(np.zeros(samples.d), notes=(IN_PIECES,), scatter=scatter)

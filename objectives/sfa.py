@@ -89,7 +89,7 @@ class SFA(StatedMethod, SlowMethod, OfFeatures):
         if self.degree > 2:
             raise ArgumentError(f"degree must be 1 or 2, got {self.degree!r}")
         if self.degree == 2 and self.derivatives is not None:
-            raise ArgumentError("derivatives= are those of the columns, which require degree=1")
+            raise ArgumentError("derivatives= are derivatives of columns and require degree=1")
         # Nonlinear expansions of sparse rows are dense and depend on the mean.
         from_sums = self.degree == 1 and self.derivatives is None
         self._set_traits(
@@ -106,7 +106,7 @@ class SFA(StatedMethod, SlowMethod, OfFeatures):
         except TooLargeError as error:
             if not data.samples.is_sparse or self.whiten:
                 raise
-            raise TooLargeError(f"{error}; or give whiten=True, or take orthogonal-sfa") from None
+            raise TooLargeError(f"{error}; or give whiten=True, or use orthogonal-sfa") from None
 
     def of_features(self) -> SFA:
         return self if self.degree == 1 else replace(self, degree=1)

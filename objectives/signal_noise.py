@@ -228,8 +228,8 @@ def _keep_subsets(owner: object, name: str) -> None:
     subsets = list(given) if isinstance(given, (tuple, list)) else []
     if not subsets or not all(map(_are_columns, subsets)):
         raise ArgumentError(
-            f"{name} must be sets of columns of y, ((0,),) of the first or ((0,), (0, 1)) with its "
-            f"interaction with the second, got {given!r}"
+            f"{name} must be a tuple of sets of columns of y, such as ((0,),) for the first "
+            f"column, or ((0,), (0, 1)) to add its interaction with the second, got {given!r}"
         )
     kept = (tuple(sorted({int(k) for k in subset})) for subset in subsets)
     object.__setattr__(owner, name, tuple(dict.fromkeys(kept)))
@@ -326,12 +326,12 @@ class DemixedPCA(Objective, weighted=True, transposed=False):
         factors = factors[:, None] if factors.ndim == 1 else factors
         if factors.ndim != 2 or len(factors) != n:
             raise DataError(
-                f"y has shape {factors.shape}, expected {n} rows and a column for each factor"
+                f"y has shape {factors.shape}, expected {n} rows and one column for each factor"
             )
         highest = max(max(subset) for subset in self.of)
         if highest >= factors.shape[1]:
             raise DataError(
-                f"y has {factors.shape[1]} column(s), but of={self.of} refers to number {highest}"
+                f"y has {factors.shape[1]} column(s), but of={self.of} refers to column {highest}"
             )
         levels, codes, _ = zip(*(distinct(factor, "y") for factor in factors.T), strict=True)
         shape = tuple(map(len, levels))
@@ -339,8 +339,8 @@ class DemixedPCA(Objective, weighted=True, transposed=False):
         missing = math.prod(shape) - len(np.unique(cells))
         if missing:
             raise DataError(
-                f"the factors in y have {math.prod(shape)} combinations of levels, {missing} of "
-                "them without samples; expected samples of every combination"
+                f"the factors in y have {math.prod(shape)} combinations of levels, but {missing} "
+                "of these have no samples; expected samples of every combination"
             )
         return cells, shape
 

@@ -98,5 +98,5 @@ def sliced(y: npt.ArrayLike, n: int, slices: int, weights: Array | None = None) 
     """Return the slice of each sample; refuse a response with a single slice."""
     codes = slice_codes(Response.of(y, n), slices, weights)
     if codes.max() == 0:
-        raise DataError("y is constant, or nearly, and gives a single slice: expected at least two")
+        raise DataError("y is nearly constant and gives a single slice: expected at least two")
     return codes

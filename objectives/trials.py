@@ -305,7 +305,7 @@ def _of_trials(e: Array, trials: Codes, share: Array) -> Array:
     z = deviations(z, weights)
     size = np.sqrt(np.average(z**2, weights=weights))
     if not size > 0:
-        raise DataError("y is the same in all trials, expected a varying quantity")
+        raise DataError("y has the same mean in all trials, expected means that differ")
     return np.where(weights > 0, z / size, 0.0)
 
 
@@ -341,8 +341,8 @@ def check_definite(C: Array, classes: Cells, error: float) -> None:
     for label, least in zip(classes, np.linalg.eigvalsh(C)[:, 0], strict=True):
         if not least > max(rank_tolerance(C.shape[1]), error):
             raise SingularError(
-                f"the second moment of class {label} is singular, and more than two classes are "
-                "jointly diagonalised: give ridge= a positive value, or fewer columns"
+                f"the second moment of class {label} is singular, but more than two classes need "
+                "nonsingular ones: give ridge= a positive value, or fewer columns"
             )
 
 
@@ -416,7 +416,7 @@ class Xdawn(StatedMethod, weighted=True, transposed=False, scale_free=True):
     def __post_init__(self) -> None:
         super().__post_init__()
         if np.ndim(self.target) != 0:
-            raise ArgumentError(f"target must be one label, got {self.target!r}")
+            raise ArgumentError(f"target must be a single label, got {self.target!r}")
 
     divisor = "the second moment of the rows"
     about_zero = True
@@ -432,7 +432,7 @@ class Xdawn(StatedMethod, weighted=True, transposed=False, scale_free=True):
         wanted = np.arange(len(classes)) if self.target is None else self._wanted(classes)
         cells = (wanted[:, None] * length + np.arange(length)).ravel()
         if not sizes.all():
-            raise DataError("all trials of a class have sample_weight 0 at some time: no mean")
+            raise DataError("at a time all trials of a class have weight 0, expected a weight > 0")
         E = rows.form(Squares(means[cells])) / len(cells)
         R = rows.scatter() / rows.n
         return PencilMatrices(E, R, ridge=self.ridge, shares=np.zeros(rows.count))
@@ -456,7 +456,7 @@ def places(rows: RowSums) -> Codes:
     if len(set(lengths)) > 1:
         raise DataError(
             f"trials have from {lengths.min()} to {lengths.max()} rows, expected the same number "
-            "in each, aligned at the event"
+            "in each trial, aligned at the event"
         )
     return np.arange(rows.count) % lengths[0]
 
@@ -522,7 +522,7 @@ class SSD(StatedMethod, transposed=False, weighted=True, scale_free=True, sparse
         if not self.noise[0] <= self.signal[0] <= self.signal[1] <= self.noise[1]:
             raise ArgumentError(
                 f"the band signal = {self.signal!r} must lie within noise = {self.noise!r}: the "
-                "rest of the noise band is the denominator"
+                "denominator is the power in the rest of the noise band"
             )
 
     divisor = "the second moment beside the band"

@@ -76,8 +76,8 @@ class Quadratic(Features):
             products = np.hstack([Z, Z[:, i] / self.unit * Z[:, j]])
         if not np.isfinite(products).all():
             raise DataError(
-                f"{samples.name} has entries whose squares overflow, as large as "
-                f"{np.abs(Z).max():.1e}: divide the data by a number"
+                f"{samples.name} has entries as large as {np.abs(Z).max():.1e}, whose squares "
+                f"overflow: divide {samples.name} by a large number"
             )
         return Samples(products, None, samples.name, marks=samples.marks)
 
@@ -220,8 +220,7 @@ class Compact:
         space = statistics.WidenedRowSpace.of(statistics.row_space(samples), room)
         if space.scores.shape[1] == 0:
             raise SingularError(
-                f"{samples.name} has equal rows only: nothing varies, and all directions have the "
-                "same value"
+                f"{samples.name} has only equal rows, so that all directions have the same value"
             )
         name = None if room else "the span of the rows"
         coordinates = Subspace(space, name=name)
@@ -240,7 +239,7 @@ class Compact:
         if not all(s.n_known for s in parts) or 2 * sum(s.n for s in parts) >= parts[0].d:
             return cls.of_columns(parts[0]), list(parts)
         if any(s.is_sparse for s in parts):
-            raise DataError("X is sparse with fewer rows than columns; pass dense arrays here")
+            raise DataError("X is sparse with fewer rows than columns: pass dense arrays instead")
         rows = np.vstack([s.dense() for s in parts])
         compact = cls.of(Samples(np.vstack([rows, -rows])), room=room)
         assert compact.space is not None
@@ -303,8 +302,8 @@ class Range:
         if Q is None:
             return cls(coordinates, [], len(total), None)
         why = (
-            f"eigenvalues below {rank_tolerance(len(total)):.1e} of the largest count as zero, "
-            "columns scaled to unit variance"
+            f"eigenvalues below {rank_tolerance(len(total)):.1e} of the largest count as zero, for "
+            "columns of unit variance"
         )
         return cls.along(Q, coordinates, what, why)
 
@@ -341,7 +340,7 @@ class Range:
 
 def nothing_varies(what: str) -> SingularError:
     """Return the SingularError for a zero matrix."""
-    return SingularError(f"{what} is zero: nothing varies there, so no direction is better")
+    return SingularError(f"{what} is zero, so that all directions are equally good")
 
 
 def check_varies(squares: Array, what: str, total: Array | None = None) -> None:

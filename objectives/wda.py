@@ -297,12 +297,12 @@ def _add_laplacian(total: Array, S: Array, pairs: Pairs, Y1: Array) -> None:
 
 _POINTS = (
     "some M project each class to a single point, where the ratio is 0; the result is the one with "
-    "the largest distances between the classes. It need not separate other rows: lda with ridge= "
-    "or shrinkage='auto' counts the variation within classes"
+    "the largest distances between the classes. This M may not separate new rows: lda with ridge= "
+    "or shrinkage='auto' takes the variation within classes into account"
 )
 _NO_COST = (
-    "the value is a rounding error: reg is so far below the squared distances of the rows that the "
-    "transport of a class to itself costs nothing; give a larger reg, or standardise=True"
+    "the value is a rounding error: reg is so small, compared with squared distances of rows, that "
+    "the transport of a class to itself costs nothing; give a larger reg, or standardise=True"
 )
 # Number of steps before the first preconditioner (for fixed transport plans), and memory of L-BFGS.
 # With a memory of 100 steps L-BFGS needs two thirds of the evaluations that it needs with 20.
@@ -365,7 +365,7 @@ class WDA(Objective, weighted=True, by_pairs=True, predicts="classes", sparse=Fa
         if samples.in_pieces or samples.d <= samples.n > _MOST_ROWS:
             if samples.weights is not None:
                 raise ArgumentError(
-                    f"wda takes weights (sample_weight=) for at most {_MOST_ROWS} rows in memory"
+                    f"wda takes sample_weight= only for at most {_MOST_ROWS} rows in memory"
                 )
             from ldr.objectives.families.pairwise import in_batches
 
@@ -521,7 +521,7 @@ class Transport(Projected):
             return None
         if self.points is None:
             return Certificate("none", math.inf, _NO_COST)
-        return Certificate("global", value, "no ratio is below 0: each class is a point")
+        return Certificate("global", value, "each class is projected to a point: the ratio is 0")
 
     @property
     def follows(self) -> bool:

@@ -169,8 +169,8 @@ class Pickled:
         others = (own - set(state)) | (set(state) - declared - set(dir(type(self))))
         if own and others:
             raise DataError(
-                f"a pickled {type(self).__name__} has other attributes than in this version "
-                f"({', '.join(sorted(others))}), because another version of ldr wrote it: read it "
-                "with that version and save P and mean, which are arrays, or solve again"
+                f"the pickled {type(self).__name__} was written by another version of ldr, in "
+                f"which these attributes differ: {', '.join(sorted(others))}. Read it with that "
+                "version and save the arrays P and mean, or solve again"
             )
         vars(self).update(state)

@@ -197,7 +197,7 @@ def check() -> None:
     if deadline is not None and monotonic() >= deadline.moment:
         raise TimeLimitError(
             f"the time limit of {deadline.seconds:g} s was reached while {deadline.task}, before "
-            "there was a point to return: raise time_limit, or give less data"
+            "any M was found: raise time_limit, or use less data"
         )
 
 

@@ -33,8 +33,8 @@ class ExpectationMaximisation(Solver[State]):
         start = problem.at(M)
         if not hasattr(start.point, "improved"):
             raise ArgumentError(
-                "solver 'em' maximises likelihoods with hidden variables (ppca, fa); "
-                "for other objectives take 'trust-region' or 'lbfgs'"
+                "solver 'em' maximises likelihoods with hidden variables (ppca, fa); for other "
+                "objectives use 'trust-region' or 'lbfgs'"
             )
         return State(start)
 
@@ -63,7 +63,7 @@ class Imputation(Solver[State]):
         if not hasattr(problem.problem, "imputed"):
             raise ArgumentError(
                 "solver 'imputation' maximises likelihoods of rows with missing entries (ppca, "
-                "fa); for other objectives take 'trust-region' or 'lbfgs'"
+                "fa); for other objectives use 'trust-region' or 'lbfgs'"
             )
         return State(problem.at(M))
 
@@ -107,8 +107,8 @@ class VariableProjection(Solver[State]):
         whole: Any = problem.problem
         if not hasattr(whole, "profile"):
             raise ArgumentError(
-                "solver 'variable-projection' needs variables with a closed form given the others "
-                "(fa); for other objectives take 'trust-region' or 'lbfgs'"
+                "solver 'variable-projection' needs an objective that has a closed-form optimum "
+                "over some variables (fa); for other objectives use 'trust-region' or 'lbfgs'"
             )
         profile = RiemannianProblem(whole.profile())
         profile.evaluations = problem.evaluations

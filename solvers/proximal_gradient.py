@@ -286,8 +286,8 @@ def require_separable(problem: RiemannianProblem) -> None:
     subspaces = any(isinstance(factor, Grassmann) for factor in manifold.factors)
     if problem.problem.penalty is not None and subspaces:
         raise ArgumentError(
-            "a penalty of the entries of M depends on the columns, not only on their span: state "
-            "the problem on the Stiefel manifold"
+            "a penalty of the entries of M depends on more than the span of M: define the problem "
+            "on the Stiefel manifold"
         )
 
 

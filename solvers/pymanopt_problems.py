@@ -126,9 +126,9 @@ class _Layout:
         for factor in factors:
             if type(factor) not in [getattr(kinds, name) for name in _FITTING]:
                 raise ArgumentError(
-                    f"the manifold {factor} of the pymanopt problem has no counterpart here: "
-                    f"expected {', '.join(_FITTING)} or a Product of them; pymanopt's own "
-                    "optimizers take it"
+                    f"the manifold {factor} of the pymanopt problem has no counterpart in ldr, "
+                    f"expected {', '.join(_FITTING)} or a Product of these; use an optimizer of "
+                    "pymanopt instead"
                 )
         if len(points) != len(factors):
             raise ArgumentError(
@@ -190,7 +190,7 @@ class _Theirs(Problem):
         self.first, self.second = next((pair for pair in (*whole, *there) if pair[0]), (None, None))
         if self.first is None:
             raise ArgumentError(
-                "the pymanopt problem has no gradient: its backend derives none; give "
+                "the pymanopt problem has no gradient: its backend computes no gradients; give "
                 "euclidean_gradient=, or write the cost for another backend"
             )
         self.has_hessian = self.second is not None

@@ -199,7 +199,7 @@ class Solver(Brief, ABC, Generic[S]):
 
     def step(self, problem: RiemannianProblem, state: S) -> S:
         """Return the next state; solvers that override `states` have no single step."""
-        raise NotImplementedError(f"solver {self.name!r} runs as a whole and takes no single step")
+        raise NotImplementedError(f"solver {self.name!r} has no single step: use the method states")
 
     def states(self, problem: RiemannianProblem, M: Array, stopping: Stopping) -> Iterator[State]:
         """Yield the state at the start, then the state after each step, endlessly."""
@@ -282,8 +282,8 @@ def minimise(
     """
     if problem.penalty is not None and not solver.handles_penalty:
         raise ArgumentError(
-            f"solver={solver.name!r} minimises smooth functions, and the problem has a nonsmooth "
-            "penalty: use solver='proximal-gradient' or 'smoothing'"
+            f"solver={solver.name!r} minimises smooth functions only, but the problem has a "
+            "nonsmooth penalty: use solver='proximal-gradient' or 'smoothing'"
         )
     stopping, budget = stopping or Stopping(), _budget.get()
     if budget is not None and budget.left is not None:

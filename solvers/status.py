@@ -18,9 +18,9 @@ class Status(Enum):
     )
     FLAT = (
         False,
-        "the gradient is zero at random points, although values differ: gradient methods cannot "
-        "move. A count, a rounding, a comparison or stop_gradient has no slope: use a smooth "
-        "function instead.",
+        "the gradient is zero at random points, although values differ, so that gradient methods "
+        "cannot move. Counts, rounding, comparisons and stop_gradient have zero derivatives: use a "
+        "smooth function instead.",
     )
     MAX_ITERATIONS = (
         False,
@@ -34,10 +34,10 @@ class Status(Enum):
     )
     INTERRUPTED = (
         False,
-        "interrupted from the keyboard; the best point so far is returned. Ctrl-C again, within "
-        "half a minute, raises KeyboardInterrupt.",
+        "interrupted from the keyboard; the best point so far is returned. A second Ctrl-C within "
+        "half a minute raises KeyboardInterrupt.",
     )
-    OBSERVER = (False, "an observer asked to stop; the best point so far is returned.")
+    OBSERVER = (False, "an observer stopped the run; the best point so far is returned.")
 
     def __init__(self, converged: bool, advice: str) -> None:
         self.converged = converged

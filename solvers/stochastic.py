@@ -62,8 +62,8 @@ class SVRG(Solver[AnchorState]):
     def initialise(self, problem: RiemannianProblem, M: Array) -> AnchorState:
         if not isinstance(problem.problem, Sum):
             raise ArgumentError(
-                "solver 'svrg' takes problems that are sums over rows (uica or robust-pca of "
-                "rows in a file, your own objective with sum_over_rows=True); for others take "
+                "solver 'svrg' minimises sums over rows (uica or robust-pca of rows in a file, "
+                "your own objective with sum_over_rows=True); for other objectives use "
                 "'trust-region' or 'lbfgs'"
             )
         return AnchorState(problem.at(M), Pairs.none(M), _FIRST_RATE)

@@ -131,7 +131,7 @@ class ClassSpread:
         if not self.counts.all():
             missing = int(np.argmin(self.counts))
             raise ArgumentError(
-                f"class {missing} of {len(self.counts)} has no samples, or none with a weight"
+                f"class {missing} of {len(self.counts)} has no samples of positive weight"
             )
         # Differences of means are accurate if the origin is near the means.
         origin = self.origins[0]
@@ -191,10 +191,10 @@ def _centred_classes(sums: Array, squares: Array, counts: Codes | Array) -> tupl
 
 def _check_codes(codes: Codes, n: int, n_classes: int) -> None:
     if codes.shape != (n,):
-        raise ArgumentError(f"codes has shape {codes.shape}; one code for each of {n} rows needed")
+        raise ArgumentError(f"codes has shape {codes.shape}; expected a code for each of {n} rows")
     if codes.min() < 0 or codes.max() >= n_classes:
         raise ArgumentError(
-            f"codes run from {codes.min()} to {codes.max()}; 0 to {n_classes - 1} was expected"
+            f"codes run from {codes.min()} to {codes.max()}, expected 0 to {n_classes - 1}"
         )
 
 

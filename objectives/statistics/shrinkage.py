@@ -90,8 +90,8 @@ class JointShrinkage:
         if share == 1.0:
             raise SingularError(
                 "the correlations of the columns are no larger than those of noise: "
-                "shrinkage='auto' makes all covariances zero. Give ridge= instead, or more rows; "
-                "pls divides by no covariance"
+                "shrinkage='auto' makes all covariances zero. Give ridge= instead, use more rows, "
+                "or use pls, which divides by no covariance"
             )
         return cls(share, [np.diag(share / (1.0 - share) * each) for each in variances])
 

@@ -184,7 +184,7 @@ def check_sums(rows: int, columns: int) -> None:
         return
     memory.check_memory(
         16.0 * rows * columns,
-        f"sums of shape ({rows}, {columns}), made symmetric,",
+        f"a symmetric matrix of shape ({rows}, {columns})",
         "leave out columns, or use pca, lda, maf or pls with sparse rows and a small r",
     )
 
@@ -252,7 +252,7 @@ def typical_length(X: Array) -> float:
     """Return the power of two nearest to the root mean square of the rows' norms."""
     largest = float(np.abs(X).max())
     if largest == 0:
-        raise DataError("all rows of X are equal, expected varying data")
+        raise DataError("all rows of X are equal, expected rows that differ")
     length = largest * math.sqrt(float(np.mean(np.sum((X / largest) ** 2, axis=1))))
     return 2.0 ** round(math.log2(length))
 

@@ -253,7 +253,7 @@ def generalised_top_eigenvectors(A: Array, B: Array, r: int) -> tuple[Array, Arr
     L = cholesky(np.asfortranarray(B * scale * scale[:, None]))
     if L is None:
         raise SingularError(
-            "the matrix on the right of a generalised eigenproblem is not positive definite"
+            "the matrix B of the eigenproblem Ax = lambda Bx is not positive definite"
         )
     half = dtrsm(1.0, L, A * scale * scale[:, None], lower=1)
     values, vectors = top_eigenvectors(sym(dtrsm(1.0, L, half.T, lower=1)), r)

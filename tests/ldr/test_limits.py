@@ -342,7 +342,10 @@ def test_an_error_in_a_thread_is_no_interrupt_of_a_loop():
 
 def test_a_loop_over_solves_ends_at_the_second_interrupt():
     statuses = []
-    with pytest.warns(ConvergenceWarning, match="Ctrl-C again"), pytest.raises(KeyboardInterrupt):
+    with (
+        pytest.warns(ConvergenceWarning, match="A second Ctrl-C"),
+        pytest.raises(KeyboardInterrupt),
+    ):
         for _ in range(8):
             result = ldr.solve("ica", X, 2, starts=1, random_state=0, observers=[at(1)])
             statuses.append(result.status)

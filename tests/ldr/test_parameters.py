@@ -119,7 +119,7 @@ def test_a_graph_is_a_word_or_a_matrix(method, graph):
     ("graph", "words"),
     [
         (np.eye(12) * 1j, "graph must hold real numbers, but its type is complex"),
-        (np.full((12, 12), np.nan), "graph has weights that are not finite"),
+        (np.full((12, 12), np.nan), "graph has NaN or infinite weights"),
         (np.eye(12).astype(object), "graph must hold real numbers, but its type is object"),
         (np.eye(11), r"graph has shape \(11, 11\), expected \(12, 12\)"),
     ],

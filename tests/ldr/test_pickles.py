@@ -32,13 +32,13 @@ def test_pickles_with_other_fields_are_refused_and_the_fields_are_named():
     assert pickle.loads(pickle.dumps(made)) == made == copy.deepcopy(made)
     whole = {"size": 3, "names": [], "unit": 1.0}
     for state, named in (({"size": 3, "names": []}, "unit"), ({**whole, "height": 4}, "height")):
-        words = rf"a pickled Grown has other .* \({named}\).* save P and mean"
+        words = rf"the pickled Grown .* attributes differ: {named}. .* save the arrays P and mean"
         with pytest.raises(DataError, match=words):
             object.__new__(Grown).__setstate__(state)
 
 
 def test_objectives_of_another_version_lack_no_parameter():
-    with pytest.raises(DataError, match=r"a pickled Sum has other .*terms.* another version"):
+    with pytest.raises(DataError, match=r"the pickled Sum was written by another version.*terms"):
         object.__new__(ldr.objectives.Sum).__setstate__({"penalty": None})
 
 

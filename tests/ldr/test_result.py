@@ -44,7 +44,9 @@ def test_pickles_are_read_again_and_those_of_another_version_refused(result):
     earlier = {**vars(result), "value": result.value, "iterations": result.iterations}
     del earlier["run"]
     reduced = (object.__new__, (ldr.Result,), earlier)
-    with pytest.raises(DataError, match=r"another version of ldr wrote .* save P and mean"):
+    with pytest.raises(
+        DataError, match=r"written by another version of ldr.* save the arrays P and mean"
+    ):
         pickle.loads(pickle.dumps(_As(reduced)))
 
 

@@ -163,7 +163,7 @@ def test_what_is_no_trials():
         ldr.solve("orthogonal-maf", X, 2, groups=np.arange(400) % 7)
     with pytest.raises(DataError, match=r"groups has shape \(3,\), expected \(400,\)"):
         ldr.solve("orthogonal-maf", X, 2, groups=[1, 2, 3])
-    with pytest.raises(ArgumentError, match="lag = 10 leaves no pair of rows of X"):
+    with pytest.raises(ArgumentError, match="lag = 10 leaves no two rows of X"):
         ldr.solve("orthogonal-maf", by_time(TRIALS), 2, lag=10)
     with pytest.raises(DataError, match="X has trials of 4, 3 channels"):
         ldr.OrthogonalMAF(1).fit([TURNED[0], TURNED[1][:3]])

@@ -227,7 +227,7 @@ def test_normalised_is_0_at_the_best_and_1_at_a_typical_m():
         rng = np.random.default_rng(0)
         values = [problem.reported(problem.value(problem.random_point(rng))) for _ in range(21)]
         assert np.median(values) == pytest.approx(1.0, rel=1e-9)
-        assert any("normalised: 0 is its best value" in note for note in result.notes)
+        assert any("normalised: 0 is the best value" in note for note in result.notes)
     with pytest.raises(DataError, match="value at the best"):
         ldr.solve(ldr.normalised("pca"), X, D)
 
@@ -290,8 +290,8 @@ def test_a_single_term_keeps_its_own_variable():
         (lambda: PCA() + PPCA(), "its map P is not M'"),
         (lambda: ldr.kernel("pca") + OrthogonalLDA(), "apply ldr.kernel to the whole sum"),
         (lambda: near + PCA(), "have different manifolds"),
-        (lambda: PCA() + OrthogonalCCA(), "cannot be added: one is of 1 view"),
-        (lambda: PCA() + DistanceMDS(), "cannot be added: one is of"),
+        (lambda: PCA() + OrthogonalCCA(), "cannot be added: the first takes 1 view"),
+        (lambda: PCA() + DistanceMDS(), "cannot be added: one takes"),
         (lambda: SIR() + ldr.l1(1.0), "takes no penalty"),
         (lambda: ldr.kernel("pca") + ldr.l1(1.0), "takes no penalty"),
         (lambda: ldr.kernel("sparse-pca") + PCA(), "its own penalty"),

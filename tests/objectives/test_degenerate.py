@@ -451,7 +451,7 @@ def test_many_rows_are_told_how_their_neighbours_are_found(monkeypatch):
 
 def test_neighbours_that_are_as_far_as_the_next_row_would_jump():
     rows = as_samples(np.array([[0.0], [1.0], [2.0], [5.0]]))
-    with pytest.raises(ldr.errors.SingularError, match=r"row 1 is as far from its neighbour numb"):
+    with pytest.raises(ldr.errors.SingularError, match=r"of row 1 are equally far"):
         check_settled(rows, 1)
     check_settled(rows, 3)  # all others are neighbours
 

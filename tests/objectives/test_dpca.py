@@ -89,11 +89,11 @@ def test_the_package_dpca():
     ("y", "parameters", "error", "words"),
     [
         (Y[:-1], {}, DataError, r"y has shape \(23, 2\), expected 24 rows"),
-        (Y, {"of": ((2,),)}, DataError, r"y has 2 column\(s\), .* refers to number 2"),
-        (np.vstack([Y[1:], Y[1]]), {}, DataError, "24 combinations of levels, 1 of them"),
-        (Y, {"of": ()}, ArgumentError, "of must be sets of columns of y"),
-        (Y, {"of": (0,)}, ArgumentError, "of must be sets of columns of y"),
-        (Y, {"of": ((-1,),)}, ArgumentError, "of must be sets of columns of y"),
+        (Y, {"of": ((2,),)}, DataError, r"y has 2 column\(s\), .* refers to column 2"),
+        (np.vstack([Y[1:], Y[1]]), {}, DataError, "24 combinations of levels, but 1 of these"),
+        (Y, {"of": ()}, ArgumentError, "of must be a tuple of sets of columns of y"),
+        (Y, {"of": (0,)}, ArgumentError, "of must be a tuple of sets of columns of y"),
+        (Y, {"of": ((-1,),)}, ArgumentError, "of must be a tuple of sets of columns of y"),
     ],
 )
 def test_bad_factors(y, parameters, error, words):

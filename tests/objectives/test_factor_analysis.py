@@ -241,5 +241,5 @@ def test_refusals():
         ldr.solve("fa", X[:5], 4)
     with pytest.raises(ArgumentError, match="'em' maximises likelihoods"):
         ldr.solve("pca", X, 2, solver="em")
-    with pytest.raises(ArgumentError, match="'variable-projection' needs variables"):
+    with pytest.raises(ArgumentError, match="'variable-projection' needs an objective"):
         ldr.solve(PPCA(), X, 2, solver="variable-projection")

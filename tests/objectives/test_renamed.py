@@ -11,28 +11,28 @@ from ldr.objectives.registry import CHANGED, CHANGED_CLASSES, RENAMED, RENAMED_C
 
 @pytest.mark.parametrize("name", RENAMED)
 def test_a_former_name_serves_and_warns(name):
-    with pytest.warns(FutureWarning, match=f"is called {RENAMED[name]!r} now"):
+    with pytest.warns(FutureWarning, match=f"is now called {RENAMED[name]!r}"):
         assert ldr.objectives.named(name).name == RENAMED[name]
 
 
 @pytest.mark.filterwarnings("default::FutureWarning")
 @pytest.mark.parametrize("name", CHANGED)
 def test_a_name_that_changed_its_meaning_warns(name):
-    with pytest.warns(FutureWarning, match=f"until version 0.9 is {CHANGED[name]!r}"):
+    with pytest.warns(FutureWarning, match=f"until version 0.9 this name meant {CHANGED[name]!r}"):
         assert ldr.objectives.named(name).name == name
 
 
 @pytest.mark.parametrize("name", RENAMED_CLASSES)
 @pytest.mark.parametrize("module", [ldr, ldr.objectives])
 def test_a_former_class_serves_and_warns(module, name):
-    with pytest.warns(FutureWarning, match=f"is called {RENAMED_CLASSES[name]!r} now"):
+    with pytest.warns(FutureWarning, match=f"is now called {RENAMED_CLASSES[name]!r}"):
         assert getattr(module, name).__name__ == RENAMED_CLASSES[name]
 
 
 @pytest.mark.filterwarnings("default::FutureWarning")
 @pytest.mark.parametrize("name", CHANGED_CLASSES)
 def test_a_class_that_changed_its_meaning_warns(name):
-    with pytest.warns(FutureWarning, match=f"until version 0.9 is {CHANGED_CLASSES[name]!r}"):
+    with pytest.warns(FutureWarning, match=f"this name meant {CHANGED_CLASSES[name]!r}"):
         assert getattr(ldr.objectives, name).__name__ == name
 
 

@@ -174,7 +174,7 @@ def test_timescales_are_those_of_the_processes(name):
 def test_lags_that_leave_no_pair_are_refused(name):
     with pytest.raises(ArgumentError, match="lag must be between 1 and n - 1 = 499"):
         ldr.solve(name, SERIES, 2, lag=500)
-    with pytest.raises(ArgumentError, match="lag = 12 leaves no pair of rows"):
+    with pytest.raises(ArgumentError, match="lag = 12 leaves no two rows"):
         ldr.solve(name, by_time(np.split(SERIES, 50)), 2, lag=12)
     with pytest.raises(ArgumentError, match="power must be 1 or 2, got 3"):
         ldr.solve("vamp", SERIES, 2, power=3)
@@ -311,7 +311,7 @@ def test_what_csp_and_spoc_refuse():
         ldr.solve("csp", X, 2, y=np.zeros(60))
     with pytest.raises(DataError, match="constant over all rows or trials"):
         ldr.solve("spoc", X, 2, y=np.ones(60))
-    with pytest.raises(DataError, match="y is the same in all trials"):
+    with pytest.raises(DataError, match="y has the same mean in all trials"):
         ldr.solve("spoc", X.rows, 2, y=np.resize([1.0, -1.0], len(X.rows)), groups=X.ids)
     with pytest.raises(DataError, match="y has 2 columns"):
         ldr.solve("spoc", X, 2, y=np.ones((60, 2)))

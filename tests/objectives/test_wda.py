@@ -233,7 +233,7 @@ def test_pairs_of_rows_in_files_are_those_within_batches(tmp_path, monkeypatch):
     assert term.first(M, piece, Y)[0] == problem.term.first(M, piece, Y)[0]
     assert term.first(M, piece, np.zeros_like(Y))[0] == 0.0  # of one class alone
     assert problem.exchangeable
-    with pytest.raises(ArgumentError, match=r"wda takes weights .* rows in memory"):
+    with pytest.raises(ArgumentError, match=r"wda takes sample_weight= only for .* rows in memory"):
         ldr.solve("wda", tmp_path / "X.npy", 2, y=Y, sample_weight=np.ones(len(X)))
 
 

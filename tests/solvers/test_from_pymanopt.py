@@ -223,8 +223,11 @@ def test_projection_robust_wasserstein_of_pot():
 @pytest.mark.parametrize(
     ("manifold", "words"),
     [
-        (kinds.Oblique(4, 3), "Oblique.* no counterpart here: expected Stiefel, Grassmann, Sphere"),
-        (kinds.FixedRankEmbedded(4, 4, 2), "no counterpart here"),
+        (
+            kinds.Oblique(4, 3),
+            "Oblique.* no counterpart in ldr, expected Stiefel, Grassmann, Sphere",
+        ),
+        (kinds.FixedRankEmbedded(4, 4, 2), "no counterpart in ldr"),
         (kinds.Product([kinds.Euclidean(2), kinds.SymmetricPositiveDefinite(2)]), "definite"),
     ],
 )

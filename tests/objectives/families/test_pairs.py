@@ -109,7 +109,7 @@ def test_distances_that_rounding_errors_of_the_map_decide_prove_nothing():
     A, y = real_data.wine()
     start = 1e9 * np.random.default_rng(0).standard_normal((13, 2))
     found = ldr.solve("nca", A / A.std(axis=0), 2, y=y, start=start).certificate
-    assert found.kind == "none" and "are rounded by too much to compare them" in found.message
+    assert found.kind == "none" and "are too inaccurate to be compared" in found.message
 
 
 def test_an_nca_that_is_not_saturated_is_a_local_optimum():

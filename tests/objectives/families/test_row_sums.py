@@ -506,9 +506,9 @@ def test_stochastic_solver_takes_back_what_rises(saved, monkeypatch):
 
 @pytest.mark.parametrize("problem", ["ica", "pca", "nca"])
 def test_what_is_no_sum_has_no_stochastic_solver(problem, saved):
-    with pytest.raises(ArgumentError, match="'svrg' takes problems that are sums over rows"):
+    with pytest.raises(ArgumentError, match="'svrg' minimises sums over rows"):
         solve(problem, saved(X), R, y=Y, solver="svrg", starts=1)
-    with pytest.raises(ArgumentError, match="'svrg' takes problems that are sums over rows"):
+    with pytest.raises(ArgumentError, match="'svrg' minimises sums over rows"):
         minimise(rayleigh(), np.eye(*rayleigh().manifold.shape), SVRG())
 
 

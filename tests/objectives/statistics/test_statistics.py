@@ -151,7 +151,7 @@ def test_variation_of_sparse_rows_a_block_at_a_time(scaled, monkeypatch):
     ("codes", "n_classes", "message"),
     [
         (np.zeros(3, dtype=int), 1, "codes has shape"),
-        (CODES, C - 1, "codes run from 0 to 3; 0 to 2"),
+        (CODES, C - 1, "codes run from 0 to 3, expected 0 to 2"),
         (CODES - 1, C, "codes run from -1"),
         (CODES, C + 1, "class 4 of 5 has no samples"),
     ],

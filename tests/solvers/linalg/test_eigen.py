@@ -185,7 +185,7 @@ def test_few_singular_values_are_those_of_all(shape, largest, unit):
 
 
 def test_what_is_not_positive_definite_is_no_denominator():
-    with pytest.raises(SingularError, match="generalised eigenproblem is not positive definite"):
+    with pytest.raises(SingularError, match="eigenproblem Ax = lambda Bx is not positive definite"):
         generalised_top_eigenvectors(np.eye(2), np.array([[1.0, 2.0], [2.0, 1.0]]), 1)
 
 
