@@ -582,7 +582,7 @@ class Folds:
         if len(filled) < max(2, len(parts)):
             raise ArgumentError(
                 f"{len(filled)} of {len(parts)} fold(s) have training and held-out samples: "
-                f"expected two or more folds, all with both, got folds = {folds!r}"
+                f"expected two or more folds, without empty parts, got folds = {folds!r}"
             )
         notes = []
         if groups is not None and any(set(groups[a]) & set(groups[b]) for a, b in parts):

@@ -154,7 +154,7 @@ def diagnose(
     Z, T = _centred(result, X, "X")
     n, r = T.shape
     if n < r + 2:
-        raise DataError(f"limits of {r} components need {r + 2} or more samples, got {n}")
+        raise DataError(f"T2 limits of {r} components need {r + 2} or more samples, got {n}")
     lengths = np.linalg.norm(T, axis=0) / math.sqrt(n - 1)
     if not lengths.all() or np.linalg.matrix_rank(T / lengths) < r:
         raise SingularError("T2 is undefined for collinear scores of X: solve for a smaller r")

@@ -113,7 +113,7 @@ def _by_bic(
         elif r - best >= 2:  # the BIC has not decreased for two successive values of r
             break
     if best == 0:
-        raise ArgumentError(f"r = 'auto' found no r at which the data determine {objective.name!r}")
+        raise ArgumentError(f"r = 'auto' found no r: the data are too few for {objective.name!r}")
     return best, (f"r = {best}: the smallest Bayesian information criterion (BIC), {least:.6g}",)
 
 

@@ -439,7 +439,7 @@ def write_filled(path: str | Path, result: Result, table: Table) -> int:
     ending = ending_of(path)
     if ending not in (*TABLES, ".npy"):
         expected = ", ".join((*TABLES, ".npy"))
-        raise ArgumentError(f"{path}: filled tables are written as {expected}, got {ending}")
+        raise ArgumentError(f"{path}: imputed tables are written as {expected}, got {ending}")
     rows = table.select(result.feature_names or ())
     given = rows.samples(allow_nan=True).dense()
     filled = result.model.impute(given)

@@ -237,7 +237,7 @@ def data_in_order(
         lengths = {None if ids is None else tuple(np.bincount(ids)) for _, ids in opened}
         if len(lengths) > 1:
             shapes = ", ".join(str(np.shape(view)) for view in X)
-            raise DataError(f"the views in X have shapes {shapes}, expected the same trials in all")
+            raise DataError(f"the views in X have shapes {shapes}, expected equal trials in all")
         views = side_by_side(tuple(view for view, _ in opened))
         if all(view.n_known for view in views) and len({view.n for view in views}) > 1:
             rows = " and ".join(str(view.n) for view in views)
@@ -354,7 +354,7 @@ def as_seconds(time_limit: object) -> float:
     if seconds <= _SHORTEST:
         raise ArgumentError(
             f"time_limit must be a number > {_SHORTEST:g}, in seconds, got {time_limit!r}: no "
-            "problem is solved in less"
+            "problem is solved in less time"
         )
     return seconds
 

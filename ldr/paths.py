@@ -309,7 +309,7 @@ def _scored(
     """Make a path with the scores of its folds; folds in which no solve succeeded are left out."""
     ran, notes = [fold for fold in found if fold], list(notes)
     if len(ran) < 2 or not set.intersection(*map(set, ran)):
-        raise ArgumentError(f"fewer than two folds were solved at a common r: {'; '.join(notes)}")
+        raise ArgumentError(f"fewer than two folds were solved at the same r: {'; '.join(notes)}")
     kind = next(iter(ran[0].values())).kind
     for fold in ran:
         trivial = next(iter(fold.values())).trivial

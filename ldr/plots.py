@@ -593,8 +593,9 @@ def _with_columns(result: Result, X: Rows) -> tuple[Array, Array]:
     """Return the first two components (m, 2), and their correlations with the columns (d, 2)."""
     if isinstance(result.P, tuple) or result.r < 2:
         raise ArgumentError(
-            f"arrows of columns need one view and r >= 2, got r = {result.r}"
-            f"{' and several views' if isinstance(result.P, tuple) else ''}; see plots.loadings"
+            "arrows of columns need one view and r >= 2, got r = "
+            f"{result.r}{' and several views' if isinstance(result.P, tuple) else ''}; use "
+            "plots.loadings"
         )
     Y = parts(result.transform(X))[0][:, :2]
     rows = as_samples(X, "X", allow_nan=True).dense()

@@ -153,4 +153,4 @@ def _basis(A: Array) -> Array:
         diagonal = np.abs(np.diag(R))
         if diagonal[-1] > len(A) * np.finfo(float).eps * diagonal[0]:
             return np.asarray(Q)
-    raise DataError(f"a matrix of shape {A.shape} has collinear columns: expected full rank")
+    raise DataError(f"a matrix of shape {A.shape} has dependent columns: expected full rank")

@@ -229,8 +229,8 @@ def log_power(result: Result, X: Rows, groups: PerRow = None) -> Array:
     numbers = numbers if groups is None else groups
     if numbers is None:
         raise DataError(
-            "X has no trials: pass ldr.trials(X) of an array (trials, channels, times), or the "
-            "trial of each row, groups="
+            "X has no trials: pass ldr.trials(X) of an array (trials, channels, times), or give "
+            "the trial of each row as groups="
         )
     Y = np.asarray(result.transform(rows))
     return log_mean_power(Y, as_ids(as_array(numbers), len(Y)))

@@ -248,7 +248,7 @@ class Projection(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
         objective = self._objective()
         begun = hasattr(self, "_totals")
         if not begun and hasattr(self, "result_"):
-            warn("partial_fit ignores the samples given to fit, which stores no sums", UserWarning)
+            warn("partial_fit ignores the samples given to fit earlier", UserWarning)
         samples, y = self._given(objective, X, y, background, reset=not begun, minimum_rows=1)
         if Need.RESPONSE in objective.needs and is_text(y):
             raise DataError(

@@ -239,8 +239,8 @@ def _by_ladle(objective: Objective, null: Null, most: int, rng: np.random.Genera
     eigen = objective.traits.stacks and len(null.views) == 1 and objective.sense == "max"
     if not eigen or null.sampled.ordered:
         raise ArgumentError(
-            "method='ladle' is for objectives that take the largest eigenvalues of a matrix of "
-            f"one view of independent samples, got objective {objective.name!r}"
+            "method='ladle' needs independent samples of one view and an objective that is a sum "
+            f"of largest eigenvalues, got objective {objective.name!r}"
         )
     last = min(most, d - 1, d - 1 if d <= _FEW else math.floor(d / math.log(d)))
     # Resampled rows, for the ladle estimator of Luo and Li (2016)

@@ -476,8 +476,8 @@ def _steps(objective: Objective, null: Null) -> tuple[Array, Array, Array] | Non
 def _nothing_to_compare(objective: Objective, why: str) -> SingularError:
     """Return the error for data with the same value in all permutations."""
     return SingularError(
-        f"the null distribution of {objective.name} is a single value: {why}; give a positive "
-        "ridge=, fewer columns, or more samples"
+        f"the null distribution of {objective.name} is a single value: {why}; give ridge= a "
+        "positive value, take fewer columns, or more samples"
     )
 
 

@@ -155,7 +155,7 @@ def sensitivity(
     if result.scale is not None:
         raise ArgumentError(
             "the result is of standardised columns, whose standard deviations depend on the data: "
-            "divide the columns of X yourself and solve without standardise="
+            "scale the columns of X yourself and solve without standardise="
         )
     if any(as_tuple(result.features)):
         raise ArgumentError(

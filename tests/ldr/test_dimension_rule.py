@@ -67,7 +67,7 @@ def test_where_there_is_no_rule_that_is_said():
         (r"no rule for objective 'orthogonal-lda'.*ldr\.path", "orthogonal-lda", X, "auto", Y),
         ("'orthogonal-lda' does not take: expected a whole number", "orthogonal-lda", X, 0.5, Y),
         ("all 7 dimensions of 'autocovariance' expl", "autocovariance", X[:7], 0.9999, None),
-        ("r = 'auto' found no r at which the data determine 'fa'", "fa", X[:, :2], "auto", None),
+        ("r = 'auto' found no r: the data are too few for 'fa'", "fa", X[:, :2], "auto", None),
         ("X is an iterator", "pca", iter([X[:90], X[90:]]), 0.5, None),
     ]
     for words, name, rows, r, y in refused:

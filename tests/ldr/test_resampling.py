@@ -154,10 +154,10 @@ def test_too_few_permutations_are_refused_with_their_number():
         with pytest.raises(ArgumentError, match=message):
             ldr.permutation_test(name, X, 1, groups=groups, permutations=9, **options)
 
-    refused(r"has 6 distinct .*least 1/6.*or null='within'", "pls", pair, few)
+    refused(r"allows 6 distinct .*least 1/6.*or null='within'", "pls", pair, few)
     four, name, two = np.arange(24) // 6, "orthogonal-lda", np.arange(24) % 2
-    refused(r"has 6 distinct .*more groups", name, X, four, y=four // 2)
-    refused(r"has 1 distinct .*null='groups'", name, X, few, y=few, null="within")
+    refused(r"allows 6 distinct .*more groups", name, X, four, y=four // 2)
+    refused(r"allows 1 distinct .*null='groups'", name, X, few, y=few, null="within")
     refused("the same y in all samples", name, X, few, y=two, null="groups")
     found = ldr.permutation_test("pls", pair, 1, groups=few, null="within", permutations=9)
     assert found.kind == "within" and "within groups" in repr(found)
@@ -182,7 +182,7 @@ def test_arrays_of_trials_of_two_views():
     drawn = ldr.bootstrap("pls", (X, Y), 1, draws=3, random_state=0)
     again = ldr.bootstrap("pls", rows, 1, groups=groups, draws=3, random_state=0)
     np.testing.assert_array_equal(drawn.values, again.values)
-    with pytest.raises(DataError, match="expected the same trials in all"):
+    with pytest.raises(DataError, match="expected equal trials in all"):
         ldr.solve("pls", (X, by_time(Y.rows.reshape(12, 9, 2))), 1)
 
 

@@ -316,7 +316,7 @@ def test_what_csp_and_spoc_refuse():
     with pytest.raises(DataError, match="y has 2 columns"):
         ldr.solve("spoc", X, 2, y=np.ones((60, 2)))
     result = ldr.solve("csp", X, 2, y=y)
-    with pytest.raises(DataError, match="trial of each row, groups="):
+    with pytest.raises(DataError, match="trial of each row as groups="):
         ldr.log_power(result, X.rows)
     with pytest.raises(DataError, match="zero throughout"):
         ldr.log_power(result, by_time(np.zeros((2, 16, 16))))

@@ -225,7 +225,7 @@ def test_signals_end_the_command_and_leave_nothing(number, code, folder, call, m
 def test_files_that_cannot_be_written_or_read_meanwhile(folder, monkeypatch):
     with pytest.raises(OSError, match=r"No such file.*X\.gone"), replaced(folder / "Y.npy"):
         (folder / "X.gone").read_bytes()
-    with pytest.raises(ArgumentError, match=r"filled tables are written as \.csv.*got \.mat"):
+    with pytest.raises(ArgumentError, match=r"imputed tables are written as \.csv.*got \.mat"):
         write_filled(folder / "Y.mat", ldr.solve("ppca", X, 2), files.read(folder / "X.csv"))
     monkeypatch.setattr(os, "access", lambda path, mode: False)
     with pytest.raises(PermissionError, match="no permission to write"):
