@@ -68,6 +68,7 @@ class Unwhitened:
     - repeatable: True if B can be computed again from dense rows
     - behind: for rows that were computed from data, size of each column before cancellation,
       relative to the norm of the rows; else None
+    - computed: True if the columns are features, which are rounded before they are compared
     """
 
     coordinates: Coordinates
@@ -75,6 +76,7 @@ class Unwhitened:
     ridge: float = 0.0
     repeatable: bool = True
     behind: Array | None = None
+    computed: bool = False
 
     @classmethod
     def of(cls, compact: Compact, what: str, ridge: float = 0.0, *others: Samples) -> Unwhitened:
@@ -82,7 +84,8 @@ class Unwhitened:
         again = all(rows.repeatable and not rows.is_sparse for rows in (compact.rows, *others))
         space = compact.space if compact.whole is None else None
         behind = None if space is None else space.sizes / (np.linalg.norm(space.scores) or 1.0)
-        return cls(compact.coordinates, what, ridge, again, behind)
+        computed = compact.features is not None
+        return cls(compact.coordinates, what, ridge, again, behind, computed)
 
     def varied(self, sums: SumOfSquares) -> tuple[Array, str]:
         """Return the matrix to whose range M is restricted, and its name.
@@ -372,7 +375,7 @@ def _of_rows(
     W = W @ more
     lift, inverse = T @ W, less @ inverse @ back
     # In a lost direction, variation above 8 eps of its terms is more than a rounding error.
-    varies = bool(np.any(shares[lost] * 8.0 * _EPS < 1.0))
+    varies = bool(np.any(given.computed | (shares[lost] * 8.0 * _EPS < 1.0)))
     varies = varies or (first.total is not None and bool(diagonal(first.total)[constant].any()))
     if sums.total is not None:
         varies = varies or _varies_along(nothing, sums.total, tolerance**2 / d)
