@@ -31,3 +31,12 @@ def test_a_slice(place, method):
     """Some changes for every method, fewer for those that take their time."""
     some = () if method in ("nca", "lmnn", "wda", "sparse-cca") else NAMES[place % 7 :: 7]
     check(compare(method, change, 0, seed=0) for change in {*ALWAYS, *some})
+
+
+# Pairs that were found to disagree.
+PAST = [("sfa quadratic", "nearly_collinear", 0, 72001)]
+
+
+@pytest.mark.parametrize("pair", PAST, ids=str)
+def test_past_pairs_agree(pair):
+    check([compare(*pair)])
