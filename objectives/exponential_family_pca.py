@@ -149,7 +149,7 @@ class ExponentialFamilyPCA(Objective, weighted=True, missing=True, sparse=False,
         _check_entries(X, there, family, samples.name)
         complete, constant = bool(there.all()), np.nanmin(X, axis=0) == np.nanmax(X, axis=0)
         if constant.all():
-            raise DataError(f"{samples.name} has no column that varies")
+            raise DataError(f"{samples.name} has no column that varies, expected at least one")
         X = np.where(there, X, 0.0)
         w = np.ones(len(X)) if samples.weights is None else samples.weights
         counted = there * w[:, None]

@@ -105,7 +105,7 @@ def epsilon_graph(samples: Samples, epsilon: float, heat: float | str | None = N
 
     edges = radius_neighbors_graph(_rows(samples), epsilon, mode="distance").tocoo()
     if edges.nnz == 0:
-        raise DataError(f"no two rows are within the distance epsilon = {epsilon:g}")
+        raise DataError(f"no two rows are within the distance epsilon = {epsilon:g}: increase it")
     return _symmetric_graph(edges.row, edges.col, edges.data, samples.n, heat)
 
 

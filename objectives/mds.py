@@ -95,8 +95,8 @@ class DistanceMDS(Objective, weighted=True, by_place=True, sparse=False, transpo
         positive = int(np.sum(eigenvalues > floor))
         if r > positive:
             raise ArgumentError(
-                f"r = {r} is too large: B = -J D2 J / 2 has {positive} positive eigenvalues, "
-                f"expected r <= {positive}"
+                f"r = {r} is too large: B = -J D2 J / 2, of squared distances D2, has {positive} "
+                f"positive eigenvalues, expected r <= {positive}"
             )
         view = View(np.average(half, axis=0, weights=weights), features=features)
         return ClassicalScaling(

@@ -33,7 +33,7 @@ class Normalised(Objective, relative_improvement=False):
         inner = self.objective
         if penalty_of(inner) is not None:
             raise ArgumentError(
-                "only a smooth objective can be normalised: add the penalty to the result"
+                "an objective with a penalty cannot be normalised: add the penalty afterwards"
             )
         kept = ("source", "views", "needs", "baseline", "domain", "exact")
         for attribute in kept:

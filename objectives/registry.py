@@ -141,7 +141,7 @@ def named(name: str, **parameters: object) -> Objective:
         if parameter not in known:
             listed = ", ".join(known) if known else "none"
             raise ArgumentError(
-                f"objective {name!r} has no parameter {parameter!r}; it has: {listed}"
+                f"objective {name!r} has no parameter {parameter!r}; its parameters are: {listed}"
             )
     return cls(**parameters)
 

@@ -432,7 +432,7 @@ class Xdawn(StatedMethod, weighted=True, transposed=False, scale_free=True):
         wanted = np.arange(len(classes)) if self.target is None else self._wanted(classes)
         cells = (wanted[:, None] * length + np.arange(length)).ravel()
         if not sizes.all():
-            raise DataError("at a time all trials of a class have weight 0, expected a weight > 0")
+            raise DataError("all trials of a class have weight 0 at some time, expected weight > 0")
         E = rows.form(Squares(means[cells])) / len(cells)
         R = rows.scatter() / rows.n
         return PencilMatrices(E, R, ridge=self.ridge, shares=np.zeros(rows.count))

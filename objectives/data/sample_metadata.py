@@ -248,8 +248,8 @@ def as_weights(given: Given, n: int) -> Array:
         )
     if largest > _RANGE * least:
         raise DataError(
-            f"positive weights of sample_weight are {least:.3g} to {largest:.3g}, expected a ratio "
-            f"of at most {_RANGE:.0e}: rounding grows with it; give 0 to ignored rows"
+            f"positive entries of sample_weight range from {least:.3g} to {largest:.3g}, expected "
+            f"a ratio of at most {_RANGE:.0e}; give weight 0 to rows that do not count"
         )
     return weights
 

@@ -454,7 +454,7 @@ def _manifold(
                 f"{bound.objective.name!r} on {type(kind).__name__}{kind.shape}"
                 for bound, kind in zip(bounds, kinds, strict=True)
             )
-            raise ArgumentError(f"the objectives have different manifolds: {listed}")
+            raise ArgumentError(f"objectives on different manifolds cannot be added: {listed}")
         k, r = shapes.pop()
         if not isinstance(kinds[0], Orthonormal):
             factors[view] = Euclidean(k, r)

@@ -111,7 +111,7 @@ ARGUMENTS = [
     case(r"'orthogonal-lda' has no closed form", "orthogonal-lda", y=y, solver="closed-form"),
     case(r"solves trace ratios", "orthogonal-cca", TWO, solver="self-consistent-field"),
     case(
-        r"'orthogonal-maf' has no parameter 'leg'; it has: lag, shrinkage, ridge, nested",
+        r"'orthogonal-maf' has no parameter 'leg'; its parameters are: lag, shrinkage, ridge",
         "orthogonal-maf",
         leg=1,
     ),

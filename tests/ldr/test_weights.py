@@ -385,7 +385,7 @@ def test_columns_of_files_and_the_command_line(tmp_path, monkeypatch, call):
         (np.zeros(N), "zero in every row"),
         (np.full(N, 1e-100), "largest sample_weight is 1e-100, expected between 1e-12 and 1e.12"),
         (np.where(np.arange(N) % 2, 1e15, 1.0), "divide all weights by the largest"),
-        (np.where(np.arange(N) % 2, 1e-13, 1.0), "are 1e-13 to 1, expected a ratio of at most"),
+        (np.where(np.arange(N) % 2, 1e-13, 1.0), "from 1e-13 to 1, expected a ratio of at most"),
         (np.array(["a"] * N), "sample_weight must hold real numbers"),
         ("times", "sample_weight is the string 'times', but a string can name a column"),
     ],
