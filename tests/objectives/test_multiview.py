@@ -196,7 +196,7 @@ def test_results_of_named_views_know_the_names(tmp_path):
     with pytest.raises(ldr.errors.DataError, match="acids, phenols; expected acids, phenols, col"):
         found.transform({name: named[name] for name in ("acids", "phenols")})
     with pytest.raises(
-        ldr.errors.DataError, match=r"X must be 3 arrays, one for each view, .* 2 of"
+        ldr.errors.DataError, match=r"X must be 3 arrays, one for each view, .* 2 array"
     ):
         found.transform(THREE_VIEWS[:2])
 

@@ -341,5 +341,5 @@ def test_annotated_data_are_their_matrix_with_names():
     assert result.value == ldr.solve("lda", X, 2, y=y).value
     np.testing.assert_array_equal(result.transform(given), result.transform(X))
     assert ldr.LDA(2).fit(given, y).score(given, y) == ldr.LDA(2).fit(X, y).score(X, y)
-    with pytest.raises(ArgumentError, match="other columns"):
+    with pytest.raises(ArgumentError, match="the order of the fit"):
         result.transform(Annotated(X, names[::-1], cells))
