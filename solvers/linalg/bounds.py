@@ -35,7 +35,7 @@ _SAFETY = 1.01
 OF_SUMS = 32
 SUMS_ROUNDING = OF_SUMS * _U
 # Growth factor of a shift after a failed factorisation; largest numbers of shifts that are tried.
-_GROWTH, _TRIES_AT_M, _TRIES = 4.0, 4, 100
+_GROWTH, _TRIES_AT_M, _TRIES = 8.0, 3, 100
 
 
 class Majorant:
@@ -153,8 +153,6 @@ def trace_ratio_bound(
     weights = weights * np.ones(M.shape[1])
     rho = _ratio(A, B, M, weights)
     for _ in range(_TRIES):
-        if rho == math.inf:
-            break
         bound = _bound_at(A, B, M, weights, sums, rho, _TRIES_AT_M)
         if math.isfinite(bound):
             return bound
@@ -201,7 +199,5 @@ def _bound_at(
 
 
 def _ratio(A: Array, B: Array, M: Array, weights: Array) -> float:
-    """The ratio at M, infinite if its denominator vanishes."""
     N = M * weights
-    below = float(np.vdot(N, B @ M))
-    return float(np.vdot(N, A @ M)) / below if below > 0 else math.inf
+    return float(np.vdot(N, A @ M)) / float(np.vdot(N, B @ M))
