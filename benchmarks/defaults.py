@@ -99,7 +99,7 @@ def jobs(name: str, n: int, d: int, r: int = R) -> dict[str, Job]:
     return made
 
 
-# Function of inputs and r, function that returns the value by ldr's formula, and largest n.
+# Other implementation: its call with inputs and r, its value by ldr's formula, its largest n.
 Peer: TypeAlias = tuple[
     Callable[[Inputs, int], Any], Callable[[Inputs, int, Any], float | None], float
 ]

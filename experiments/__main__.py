@@ -88,7 +88,7 @@ class Session:
         out: Path | None,
     ) -> None:
         self.extent = sweeps.QUICK if quick else sweeps.FULL
-        # The recipe of the paper's code is first, because the published figures use it.
+        # The paper's own recipe for random data is first, because the published figures use it.
         self.recipes = [recipe.value] if recipe else [name.value for name in RecipeName]
         self.baselines = [baseline.value] if baseline else [name.value for name in BaselineName]
         self.seed = seed

@@ -221,7 +221,7 @@ def draw_points(ax: Axes, colouring: Colouring, *coordinates: Array) -> None:
     n = len(coordinates[0])
     size = float(np.clip(12000 / max(n, 1), 6, 26))
     alpha = float(np.clip(40 / max(n, 1) ** 0.5, 0.25, 0.85))
-    scatter: Callable[..., object] = ax.scatter  # Axes and Axes3D differ in the types of `scatter`
+    scatter: Callable[..., object] = ax.scatter  # Axes.scatter and Axes3D.scatter differ in type
     style = {"s": size, "linewidths": 0, "rasterized": n > 2000}
     if colouring.quantity is not None:
         scatter(*coordinates, c=colouring.quantity, cmap="viridis", **style)

@@ -36,7 +36,7 @@ from ldr.trial_layout import are_arrays, of_array, refuse_layout
 from ldr.types import Argument, Dimension, Figure, Frame, PerRow, Rows, Splitter
 
 Record: TypeAlias = dict[str, str | float | None]
-# Columns that a printed table omits in turn, while a line exceeds 100 characters.
+# Columns that a printed table omits one by one until its lines have at most 100 characters.
 _LEFT_TO_THE_TABLE = ("time", "certificate", "improvement")
 # Units of the root mean squared error, by the name of the score.
 _UNITS = {"Q2": "in units of y", "Q2 of the second view": "in units of the second view"}

@@ -64,7 +64,7 @@ class HeldOut:
     kind: str
     values: Array  # scores of m samples (rows) and q columns; larger is better
     weights: Array  # sample weights, shape (m,)
-    reference: Array | None = None  # scores (m, q) of predicting the mean or the largest class
+    reference: Array | None = None  # scores of predicting the mean or the largest class
     classes: np.ndarray | None = None  # true class of each sample, shape (m,)
     log_loss: Array | None = None  # minus the log-probability of the true class, shape (m,)
 
@@ -308,7 +308,7 @@ def _objective_value(new: Part) -> float:
     samples, *background = views
     samples.expect_columns(P.shape[1])
     timed = Need.TIME_ORDER in objective.needs and not OF_Y & set(objective.needs)
-    given = getattr(objective, "derivatives", None) is not None  # whether the user gave derivatives
+    given = getattr(objective, "derivatives", None) is not None  # True if the user gave derivatives
     if timed and not given and "right" not in result.parameters:
         samples = _mirrored(samples, result.mean)
     data = as_data(objective, single((samples, *background)), new.y)
@@ -510,7 +510,7 @@ def _steps(part: Part) -> tuple[Array, Array, Array]:
 
 def _hidden_entries(new: Part, old: Part) -> HeldOut:
     """Score the imputation of a tenth of the entries, hidden at random, in standardised columns."""
-    assert new.result.model is not None  # methods that accept missing values have a model
+    assert new.result.model is not None  # methods that accept missing values fit a model
     rows = new.rows
     mean, unit = np.nanmean(old.rows, axis=0), np.nanstd(old.rows, axis=0)
     hidden = ~np.isnan(rows) & (np.random.default_rng(0).random(rows.shape) < 0.1)

@@ -249,7 +249,7 @@ def _deviations(Z: Array, there: Mask) -> Array:
 def _standardised(Z: Array, there: Mask) -> Array:
     """Divide centred columns by their standard deviations; constant columns stay zero."""
     deviations = _deviations(Z, there)
-    flat = deviations <= 1e-12 * np.abs(Z).max(initial=0.0)  # constant columns vary by rounding
+    flat = deviations <= 1e-12 * np.abs(Z).max(initial=0.0)  # rounding makes constant columns vary
     return np.where(flat, 0.0, Z / np.where(flat, 1.0, deviations))
 
 

@@ -51,7 +51,6 @@ def replaced(path: str | Path) -> Iterator[Path]:
     if target.exists() and not target.is_file():
         yield target
         return
-    # The suffix of a file determines its format.
     ending = Path(path).suffix.lower()
     new = target.with_name(f".ldr-{uuid4().hex}{ending}")
     try:

@@ -226,7 +226,7 @@ def layer(
             lambda _, b: (add(jnp.add, b[0], transposed(X, y, parameters, b[1])), b[1]),
             symmetric=True,  # so that jax does not transpose the linear system
         )
-        # Adding 0 * known gives `known` an array as cotangent; jax up to 0.6 has a symbolic zero.
+        # Without the term 0 * known, the cotangent of `known` in jax up to 0.6 is a symbolic zero.
         return add(lambda each: each + nothing_of(known), found)
 
     @jax.custom_jvp
@@ -246,7 +246,7 @@ def layer(
         dT, *known = step(T, X, y, parameters, dX, moves)
         told = jax.lax.stop_gradient((*known, T, X, y, parameters))
         shape = jax.ShapeDtypeStruct((), known[0].dtype)
-        # The check for ties returns 1, a factor of the result: else jax would remove the check.
+        # jax would remove an unused check for ties: so the check returns 1, a factor of the result.
         one = _called_back(partial(_check, at, projector), shape, *told, vmap_method="sequential")
         return P, tuple(each.T * one for each in dT)
 

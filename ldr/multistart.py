@@ -69,9 +69,10 @@ def _start_matrix(given: npt.ArrayLike, shape: tuple[int, ...]) -> Array:
 _TOLD = (Status.TIME_LIMIT, Status.INTERRUPTED, Status.OBSERVER)
 # Threshold: local optima differ if their values have a larger relative difference.
 _BETTER = 1e-9
-# Tolerance and iteration limit for easier problems, whose solutions are initial points.
+# Tolerance and iteration limit for approximate problems, whose solutions are initial points.
 _ROUGHLY = Stopping(1e-4, 50)
-# Approximations of f: iterations on the first, number of others, negligible change of the value.
+# Approximations of f are minimised in turn. Largest number of iterations on the first, number of
+# further approximations, and relative change of the value at which they end.
 _FIRST_STEPS, _TIMES, _SAME = 8, 4, 1e-8
 
 
@@ -172,14 +173,14 @@ def solve_near(
     run = minimise(now, M, solver, first, observers)
     for k in range(_TIMES):
         if run.status in _TOLD or (k != 1 and run.iterations >= left):
-            break  # one evaluation of the next approximation can show convergence
+            break  # one evaluation of the next approximation of f can show convergence
         before = run.value
         with until_told() as told:
             now = near(problem, run.M)
         if told.status is not None:
             return Ended(now, replace(run, status=told.status))
         rest = replace(stopping, max_iterations=left - run.iterations)
-        if k == 0:  # the first approximation of f needs no more digits
+        if k == 0:  # low accuracy suffices for the first approximation of f
             rough = max(stopping.tolerance, _ROUGHLY.tolerance)
             rest = replace(rest, tolerance=rough, demand=rough)
         run = run.followed_by(later := minimise(now, run.M, solver, rest, observers))
@@ -344,7 +345,7 @@ class Multistart:
                 for name in list(self._begun):
                     runs.append(submitted(self._solve, name))
                     if self._local is not None and self._local.leads:
-                        result_of(runs[0])  # other runs start after the first, to compare with it
+                        result_of(runs[0])  # wait: later runs are compared with the first run
                 for run in runs:
                     result_of(run)
             except BaseException:

@@ -527,7 +527,7 @@ def longest(loading: Array) -> np.ndarray:
     return np.sort(np.argsort(-np.linalg.norm(loading, axis=1), kind="stable")[:MOST_NAMES])
 
 
-# Largest number of named features in a plot; those with the largest correlations are named.
+# Largest number of named features in a plot; features with the largest correlations are named.
 _NAMED = 14
 _NUMERIC = "feature"  # label of an axis of unnamed features
 
@@ -645,7 +645,7 @@ def _name_arrows(
     widths = np.array([extent.width + 8.0 for extent in extents]) / ax.bbox.width
     x, right = arrows[kept, 0], arrows[kept, 0] >= 0
     least, most = low, high = ax.get_xlim()
-    for _ in range(6):  # the space for names depends on the limits, and the limits on the space
+    for _ in range(6):  # the space for names and the axis limits depend on each other
         wide = widths * (high - low)
         low = min(least, float((x - wide)[~right].min(initial=least)))
         high = max(most, float((x + wide)[right].max(initial=most)))

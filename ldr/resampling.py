@@ -68,7 +68,7 @@ class Resampling:
     def left_out(self) -> Iterator[Indices]:
         """Yield the samples that remain if one of at most 100 parts of the groups is omitted."""
         order = np.concatenate(self._strata)
-        count = min(len(order), 100)  # the jackknife omits at most 100 parts in turn
+        count = min(len(order), 100)
         for k in range(count):
             yield np.flatnonzero(~np.isin(self.groups, order[k::count]))
 

@@ -46,7 +46,7 @@ def _orthomax(L: Array, weight: float) -> Array:
         A, old = scaled @ T, T
         U, _, Vt = np.linalg.svd(scaled.T @ (A**3 - weight * A * np.mean(A**2, axis=0)))
         T = U @ Vt
-        if float(np.abs(T - old).max()) <= 1e-12:  # T changes by rounding errors only
+        if float(np.abs(T - old).max()) <= 1e-12:  # the rotation T changes by rounding errors only
             break
     return T
 

@@ -23,7 +23,7 @@ from ldr.solvers.errors import ArgumentError
 from ldr.solvers.manifolds import Array
 from ldr.types import PerView
 
-# Number of rows from which standard deviations are computed, to decide on a message about units.
+# Number of rows whose standard deviations decide whether a message about units appears.
 _LOOKED_AT = 2048
 
 
@@ -77,7 +77,7 @@ class Units:
 def undone(result: Result, scales: tuple[Array, ...]) -> Result:
     """Return a result in original units from that for scaled columns; its model is unchanged."""
     features = as_tuple(result.features)
-    # Maps of nonlinear features do not change: the features are computed from scaled columns.
+    # Maps of nonlinear features are not rescaled, because the features use scaled columns.
     units = [np.ones(1) if f else scale for f, scale in zip(features, scales, strict=True)]
     others = units[::-1] if len(units) > 1 else [np.ones(1)]
     predictors = zip(result.predictors, units, others, strict=False)

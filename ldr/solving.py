@@ -106,7 +106,7 @@ def certify_run(
         certificate = proof or known(run.M)
         if certificate is not None and (certificate.is_optimal or solver is None):
             if run.status is Status.STALLED and certificate.kind == "global":
-                # If the value is proved optimal and no step decreases f, the gradient is rounding.
+                # At a proved optimum where no step decreases f, the gradient is a rounding error.
                 run = replace(run, status=Status.ROUNDING)
             return run, certificate, ()
         if certificate is not None and certificate.kind == "none" and problem.searched is None:

@@ -34,7 +34,7 @@ from ldr.types import PerRow, Rows, Splitter, XandY
 SCALES = "scales"
 # Function (training components, training y, held-out components, held-out y) -> the held-out loss.
 Loss = Callable[[Array, PerRow, Array, PerRow], float]
-# Losses by name: kind of the prediction, and title of the loss in the printed table.
+# Losses by name, each with the kind of prediction and its title in the printed table.
 LOSSES = {"log": ("classes", "log loss (nats a sample)"), "squared": ("response", "1 - Q2")}
 # Step of central differences in log parameters: truncation and rounding errors are near 1e-10.
 _STEP = 1e-5

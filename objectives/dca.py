@@ -225,7 +225,7 @@ class Predictive(BoundObjective):
         return PredictivePoint(self, M)
 
     def hidden(self, M: Array) -> float:
-        # A whitening error e changes log det S by tr(S^{-1} dS), where dS = 2e in each of K blocks.
+        # A whitening error e changes a covariance S by dS = 2e, and log det S by tr(S^{-1} dS).
         return 2.0 * self.whitened.error_along(M) * self.at(M).sensitive
 
     @cached_property

@@ -70,7 +70,7 @@ class Dynamics(Objective, weighted=True, sparse=False):
         rows = DenseRows.centred(data, self)
         states, moves = self._states_and_moves(rows)
         least = rank_tolerance(rows.X.shape[1]) * np.linalg.norm(rows.X, axis=0)
-        # States are midpoints of samples: a column at the level of rounding errors is set to zero.
+        # Midpoints of alternating samples cancel: a column of mere rounding errors is set to zero.
         states = np.where(np.linalg.norm(states, axis=0) <= least, 0.0, states)
         place, pace = power_of_two(states), power_of_two(moves)
         states, moves = states / place, moves / pace
@@ -191,7 +191,7 @@ class DynamicsPoint(Point):
     def hessian_vector(self, V: Array) -> Array:
         states, moves, Y, D = self._problem.states, self._problem.moves, self._Y, self.D
         dY = states @ V
-        dleft = moves @ V - dY @ D.T  # derivative of the residual for a constant D
+        dleft = moves @ V - dY @ D.T  # derivative of the residual if D is held constant
         dD = self._solve(dleft.T @ Y + self._left.T @ dY)
         along = Y @ dD.T
         of_states = (dleft - along) @ D + self._left @ dD
@@ -254,7 +254,7 @@ class LinearDynamics(BoundObjective):
         return self.outside + least, Vt[: self.r].T
 
     def hidden(self, M: Array) -> float:
-        # The error of the explained ||Xdot||^2 grows with the scaled columns' condition number.
+        # Rounding errors of the explained sum of squares grow with the columns' condition number.
         sigma = scipy.linalg.svdvals(self.states / np.linalg.norm(self.states, axis=0))
         condition = float(sigma[0] / max(sigma[-1], np.finfo(float).tiny))
         share = 4.0 * max(self.states.shape) * float(np.finfo(float).eps) * condition

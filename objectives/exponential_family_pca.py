@@ -236,7 +236,7 @@ class NaturalPoint(Point):
         right, ones = np.hstack([M, dM, dmu]).T, np.ones((len(self.Y), 1))
         in_M, WdRM = np.zeros_like(M), np.zeros_like(M)
         dRY = np.zeros((len(M), self.Y.shape[1] + 1))
-        # Rows are taken in blocks, because E, W, R and b''(Theta) together exceed the cache.
+        # Rows are taken in blocks, because all the n x d arrays together exceed the cache.
         for rows in steps(len(self.Y), 50 * M.size, max(16, 2**17 // len(M))):
             E, R, W = self._E[rows], self._R[rows], self._W[rows]
             Y1 = np.hstack([self.Y[rows], ones[rows]])

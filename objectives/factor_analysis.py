@@ -205,7 +205,7 @@ class DiagonalFactors(Factors):
     feature_names: tuple[str, ...] | None = field(default=None, kw_only=True)
 
     def __post_init__(self) -> None:
-        # If C is nonsingular, the likelihood of C bounds all others, so that r may equal the rank.
+        # The likelihood is bounded for all r up to the rank if the correlation matrix is regular.
         check_rank(self.r, self._rank + (self._rank == self.d))
 
     @cached_property
@@ -237,7 +237,7 @@ class DiagonalFactors(Factors):
         assert isinstance(point, ProfilePoint)
         loadings = point.loadings
         whole = FactorPoint(self, self.manifold.join([loadings, point.M]))
-        # The profile likelihood has no cancellation, and needs no further product with C.
+        # The value of the profile likelihood is used, because it has no cancellation.
         whole.value = point.value
         whole.gradient = self.manifold.join([np.zeros_like(loadings), point.gradient])
         return whole

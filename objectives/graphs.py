@@ -55,13 +55,13 @@ _QUERIES = 1000
 # distance in a tree takes _CALL + _CALL_PER_COLUMN d times as long as by matrix products.
 _LEAST_ROWS, _MOST_COLUMNS, _ASKED = 1000, 100, 50
 _CALL, _CALL_PER_COLUMN = 2.0, 0.15
-# Number of terms of all distances above which a search takes over a second on one thread.
+# Size of n^2 d above which a search for neighbours takes over a second on one thread.
 _LONG = 2**33
 # Number of rows in a leaf of the k-d tree.
 _LEAF = 64
 # Number of rows above which a warning states that a graph of neighbours takes long.
 _MANY_ROWS = 20_000
-# Largest number of entries of neighbours' Gram matrices: in a batch, and in a part for the cache.
+# Largest number of entries in a batch of rows, and in a part of rows that fits into the cache.
 _BATCH, _CACHED = 2**20, 2**16
 # Threshold: distances with a smaller relative difference tie, so that a neighbour is ambiguous.
 _EQUAL = 1e-10
@@ -378,7 +378,7 @@ class GraphMethod(StatedMethod, products="optimum", weighted=True):
         if "class" in self.kind and Need.LABELS not in self.needs:
             vars(self)["needs"] = (*self.needs, Need.LABELS)
         self._set_traits(
-            # A weight acts as repeated rows in class graphs; in other graphs copies are neighbours.
+            # In class graphs weights act as repeated rows; in others, copies would be neighbours.
             repeats=self._of_classes,
             by_place=not self.kind,
             # Scaling a feature changes the distances between rows, and so a graph of neighbours.

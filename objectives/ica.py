@@ -177,7 +177,7 @@ def heuristics(
         some, w = white_sample(*rows())
         axes, k = oriented(directions(), some, w), some.shape[1]
         count = max(1, min(_DIRECTIONS, _ENTRIES // some.size))
-        if r == k and len(some) >= 100 * k:  # for large n the fourth-order directions suffice
+        if r == k and len(some) >= 100 * k:  # with many samples no random directions are needed
             count = 0
         drawn = axes @ np.random.default_rng(0).standard_normal((k, count))
         first = np.hstack([fobi(min(k, max(2 * r, r + 10))), drawn])

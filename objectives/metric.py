@@ -33,7 +33,7 @@ from ldr.solvers.linalg.eigen import top_eigenvectors
 from ldr.solvers.manifolds import Array
 from ldr.solvers.solver import Stopping, minimise, run_through
 
-# NCA is saturated if all probabilities p_i are this close to 0 or 1: only M's scale changes f.
+# NCA is saturated if all probabilities are this close to 0 or 1: then only M's scale changes f.
 _SATURATED = 1e-6
 
 # Annealing: a decreasing ridge bounds the scale of M. First ridge, last ridge, and factor between
@@ -46,7 +46,7 @@ _FEW_ROWS = 250
 _SMALL_RIDGE = 2e-4
 _SLOWLY, _LONGER_STAGE = 0.25, Stopping(1e-6, 15)
 _PLAIN = Stopping(1e-6, 200)
-# Test that all nearest neighbours are correct: initial factor of M, and number of its doublings.
+# Test of perfect classification: first factor that multiplies M, and number of doublings.
 _LARGER, _DOUBLINGS = 16.0, 10
 
 
@@ -437,7 +437,7 @@ class Margins:
         W = G_ @ (self.counts[violating] * slope)
         W[: n * k] += np.repeat(self.own, k)
         curvature = self.counts[violating] * change_of_slope()
-        BY = np.array([B @ y for y in Y.T])  # products with long rows are faster
+        BY = np.array([B @ y for y in Y.T])  # sparse products with contiguous vectors are faster
 
         def add(product: Array, change: Change) -> None:
             BdY = np.array([B @ dy for dy in change.dY.T])

@@ -174,7 +174,7 @@ class SDR(KernelMethod):
             Z = z.factor(self.response_width, None)[0]
             kind = partial(KernelRegression, Z=weighted(Z, w), ridge=ridge)
         else:
-            # Woodbury's identity: (G + ridge I)^{-1} = (I - PC (ridge W + C'PC)^{-1} C'P) / ridge.
+            # Woodbury's identity for G = PC W^{-1} C'P: invert ridge W + C'PC, not G + ridge I.
             made, Z, _ = near
             constant = float(np.vdot(Z, Z)) / ridge
             kind = partial(made, constant=constant, scale=1.0 / ridge, a=ridge, b=1.0)

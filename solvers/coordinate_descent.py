@@ -22,7 +22,7 @@ from ldr.solvers.solver import VALUE_ROUNDING, Solver, State
 
 # Largest number of entries that become zero in one line search along a face of the L1 penalty.
 _FACES = 20
-# Threshold: signs are outside the row space of Z if their relative residual is larger.
+# Threshold: a vector of signs is outside the row space of Z if its relative residual is larger.
 _UNSEEN = 1e-8
 # Threshold: an SVD of Z, ten times slower, is used if the ratio of pivots of Z'Z or ZZ' is smaller.
 # With larger ratios the next step corrects the error, which is below 1e-4 of the step.

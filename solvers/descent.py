@@ -32,7 +32,7 @@ _CURVATURE = 0.9  # sigma: largest final slope relative to the initial slope
 _VALUE_NOISE = 1e-10  # epsilon: a smaller relative increase of f is rounding
 _VALUE_ROUNDING = 1e-13  # threshold: smaller relative differences of f are rounding errors
 _EXPANSION = 5.0  # rho: growth factor of a step
-_SHRINKAGE = 0.66  # gamma: a bracket is halved if it shrinks by less than this factor
+_SHRINKAGE = 0.66  # gamma: a bracket is halved if it keeps more than this share of its length
 _MOST_TRIALS = 40  # largest number of evaluations in a line search
 
 

@@ -16,7 +16,7 @@ from ldr.solvers.solver import Solver, State
 
 # Step size of the first epoch (pass over the data).
 _FIRST_RATE = 0.2
-# Least cosine between s and y for a pair of L-BFGS to be used: noise decreases the cosine.
+# Least cosine of a pair (s, y) of L-BFGS that is used: noise in gradients decreases the cosine.
 _LEAST_CURVATURE = 1e-2
 
 

@@ -50,7 +50,7 @@ def stacked_trace_ratio(A: Array, B: Array, weights: Array) -> tuple[Array, Arra
         turned = vectors.transpose(0, 2, 1) @ (of_B @ found)
         slope = np.einsum("bii,i->b", turned[:, :r], weights)
         sums = values[:, :r] @ weights
-        # The formula `at` + sums / slope is less accurate: its rounding errors are relative to |A|.
+        # Traces are more accurate than a Newton update, whose rounding errors are relative to |A|.
         ratio = np.einsum("bkj,bkj,j->b", found, of_A @ found, weights) / slope
         best = rho[active]
         better = ratio > best
@@ -59,7 +59,7 @@ def stacked_trace_ratio(A: Array, B: Array, weights: Array) -> tuple[Array, Arra
         further = _second_order(at, ratio, slope, values, turned, weights)
         shift[active] = np.where(better, further, best)
         moved = np.abs(ratio - at) > 4 * _EPS * np.maximum(np.abs(ratio), np.abs(at))
-        active = active[moved & (better | (at > best))]  # Newton steps change no other problem
+        active = active[moved & (better | (at > best))]  # drop problems that have converged
         if len(active) == 0:
             break
     return rho, M, f
@@ -153,17 +153,17 @@ class SelfConsistentField(Solver[FieldState]):
         """
         ratio: Any = problem.problem
         old, span, tangents = state.point, state.span, state.tangents
-        # Rounding error of a ratio of zero, computed from the traces of A and B.
+        # Rounding error of the ratio tr(M'AM) / tr(M'BM) when its exact value is zero.
         rounding = 8 * _EPS * abs(ratio.A.trace()) / max(ratio.B.trace(), _TINY)
         while True:
-            # The shift is slightly above the ratio: at the ratio itself a column that dominates B
-            # would give an eigenvalue of random sign.
+            # The shift slightly exceeds the trace ratio: if one column dominates B, A - ratio B has
+            # an eigenvalue that is zero up to rounding, whose sign would be random.
             shift = _beyond(-old.value, tangents) + 8 * _EPS * abs(old.value)
             M, span = _next(ratio, shift, old.M, span)
             new = problem.at(M)
             gain, size = old.value - new.value, abs(new.value)
             nothing = VALUE_ROUNDING * size + rounding
-            if gain < -nothing and len(tangents) == 2:  # the shift was too far beyond the root
+            if gain < -nothing and len(tangents) == 2:  # the shift overshot the ratio's maximum
                 tangents = ()
                 continue
             if span is M:  # M holds eigenvectors of A - shift B, so that a tangent is known

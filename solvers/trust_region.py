@@ -95,7 +95,7 @@ def _first_radius(
     return 4.0 * math.sqrt(rz) if preconditioner else max(1.0, float(np.linalg.norm(M)))
 
 
-# Threshold: if f changes by a smaller share, slopes give the decrease more accurately.
+# Threshold: if f changes by a smaller share, slopes give the decrease more accurately than values.
 _ROUNDING = 1e4 * float(np.finfo(float).eps)
 # Least tolerance of the inner iteration, as a share of the solver's tolerance.
 _INNER_MARGIN = 0.1

@@ -21,11 +21,11 @@ from ldr.solvers.trust_region import TrustRegion
 from ldr.solving import certify_run
 
 STARTS = {"pca": "random", "lda": "random", "cca": "baseline", "maf": "baseline"}
-# Default tolerance of Manopt, the software of the paper, where it is an absolute tolerance.
+# Default absolute tolerance of Manopt, the software of the paper.
 _USUAL_TOLERANCE = 1e-6
 
-# Absolute tolerance of the gradient from the other start of cca. If correlations are near 1, values
-# in a valley differ by 1e-9, and the last digits take longer than all others.
+# Absolute tolerance of the gradient in cca's runs from a second start. If correlations are near 1,
+# values in a valley differ by 1e-9, and the last digits take longer than all others.
 _FLAT = 1e-6
 
 _OTHER = {"random": "baseline", "baseline": "random"}

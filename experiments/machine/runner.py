@@ -17,7 +17,7 @@ from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn, Ti
 from experiments.machine.store import Row, Store
 
 _THREADS = ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS")
-_STEADY = 3600.0  # seconds over which the speed is averaged, since job lengths differ by 1000
+_STEADY = 3600.0  # seconds over which the speed is averaged: job lengths differ 1000-fold
 
 
 def stop_at_ctrl_c() -> None:

@@ -313,7 +313,7 @@ def _best_faces(table: Table) -> tuple[bool, str]:
     return _are_best(table, ("ONPP", "OLPP"))
 
 
-PARALLEL = 0.02  # largest difference of error rates of parallel curves
+PARALLEL = 0.02  # largest difference between the error rates of parallel curves
 
 
 def _parallel(table: Table) -> tuple[bool, str]:

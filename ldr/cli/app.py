@@ -346,7 +346,7 @@ def _random_rows(objective: str, selection: Selection, seed: int | None) -> Iter
         yield Input(load(objective, selection.param), X, None, X)
 
 
-# Class of usage errors: typer has its own copy of click, or uses the installed package.
+# Class of usage errors, in typer's own copy of click or in the installed package click.
 _UsageError: type[Exception] = typer.BadParameter.__mro__[1]
 
 app = typer.Typer(

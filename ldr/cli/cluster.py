@@ -26,10 +26,10 @@ def connected(address: str) -> Iterator[None]:
     from distributed.comm.addressing import get_address_host_port
 
     try:
-        if not address.startswith("inproc:"):  # a failed client would wait for the scheduler again
+        if not address.startswith("inproc:"):  # dask's Client waits twice for an absent scheduler
             patience = parse_timedelta(dask.config.get("distributed.comm.timeouts.connect"))
             socket.create_connection(get_address_host_port(address), patience).close()
-        # If no scheduler answers, a default client would remain in the process.
+        # A client that finds no scheduler would otherwise remain dask's default client.
         client = distributed.Client(address, set_as_default=False)
     except (OSError, ValueError) as error:
         raise ArgumentError(
@@ -56,7 +56,7 @@ def read_in_chunks(path: Path, separator: str = "", header: bool = True) -> Tabl
         raise FileNotFoundError(2, "no such file", str(path))
     if ending not in (*TABLES, ".npy"):
         raise ArgumentError(f"{path}: --cluster takes .csv, .tsv, .parquet and .npy files")
-    where = path.resolve()  # Dask workers may have other working directories
+    where = path.resolve()  # Dask workers may have other working directories than this process
     try:
         X = _rows(where, ending, separator or SEPARATORS.get(ending, ""), header)
     except (DataError, MemoryError):

@@ -47,7 +47,7 @@ def opened(objective: str, data: Path, selection: Selection, cluster: str = "") 
 
     with one_line_each(), connected(cluster) if cluster else nullcontext():
         found = load(objective, selection.param)
-        for need in found.needs:  # if an input is missing, the message names its option
+        for need in found.needs:  # the error for a missing input names the command-line option
             field, option = NEEDED.get(need, ("", ""))
             if field and not getattr(selection, field):
                 raise ArgumentError(f"objective {found.name!r} needs {need}: give {option}")

@@ -25,7 +25,7 @@ import typer
 from ldr.objectives.docstrings import described
 from ldr.types import Argument
 
-# Options of the command line: flags (if not the name), placeholder of the value, help text.
+# Command-line options: flags (if other than the name), placeholder of the value, help text.
 _ENTRIES = described("""
 Parameters
 ----------
@@ -202,7 +202,7 @@ def literal(text: str) -> object:
         return text
 
 
-# Each required input of an objective, with a field of `Selection` and a command-line option.
+# Map from each input that an objective can require to its attribute and command-line option.
 NEEDED = {
     "labels": ("label", "--label COLUMN"),
     "response": ("label", "--response COLUMN"),

@@ -22,9 +22,9 @@ from ldr.tables import beside, text
 from ldr.types import Argument, Figure, Panels, PerRow, Rows, Splitter
 
 RULES = ("permutation", "ladle", "bic", "folds", "parallel")
-# Criteria for the number of components that apply to the named methods only.
+# Criteria for the number of components, each with the only methods to which it applies.
 _ONLY = {"bic": ("ppca", "fa"), "parallel": ("pca",)}
-# Default of the largest number of components: each number is fitted once in each fold.
+# Default of the largest number of components: cross-validation fits each number in each fold.
 _FEW = 10
 
 

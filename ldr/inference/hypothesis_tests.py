@@ -94,7 +94,7 @@ class Null:
                 "null='rows' assumes independent samples, but groups= declares dependent samples: "
                 "give either null='rows' or groups="
             )
-        elif kind in _MOVED:  # names that version 0.9 gave to null hypotheses
+        elif kind in _MOVED:  # names of null hypotheses in version 0.9
             if kind != moved:
                 raise ArgumentError(
                     f"null={kind!r}: a permutation test of objective {objective.name!r} permutes "
@@ -412,7 +412,7 @@ def permutation_test(
     hypothesis.check()
     same_starts = int(rng.integers(2**31))
     options: dict[str, Argument] = {"certify": False, "random_state": same_starts}
-    own, same = hypothesis.own(), deepcopy(rng)  # the stepwise test uses the same permutations
+    own, same = hypothesis.own(), deepcopy(rng)  # all steps of the test use the same permutations
     with within(as_seconds(time_limit)):
         given, labels = own.problem(0)
         value = solve(objective, given, r, y=labels, groups=own.trials, **options).value
@@ -420,7 +420,7 @@ def permutation_test(
         if steps is not None:
             hypothesis = hypothesis.compact()
         size = chunk_size(hypothesis.views)
-        # Number of permutations that are solved before the time limit is tested again.
+        # Number of permuted problems that are solved between two tests of the time limit.
         batch = 2 * threads * size if objective.traits.stacks else 4 * threads
 
         def batches() -> Iterator[Solutions]:

@@ -29,16 +29,16 @@ from ldr.solvers.manifolds import Array
 from ldr.solvers.problem import RiemannianProblem
 from ldr.types import PerView
 
-# Finite differences along a line: first step, relative to the line's length or to |M|, and factor
-# between successive steps.
+# First step of finite differences, relative to the magnitude of the data, parameter or M that
+# varies, and the factor by which each further step is shorter.
 _STEP, _SHORTER = 2e-3, 4.0
 _STEPS = 8
-# Largest relative difference of extrapolations at which the function counts as smooth.
+# A function counts as smooth if extrapolated derivatives differ relatively by at most this.
 _ALIKE = 1e-5
-# An extrapolation is accurate if its relative change is below _GOOD. After a change below _ROUNDED,
-# larger changes at shorter steps are rounding errors.
+# An extrapolated derivative is accurate if its relative change is below _GOOD. Once the change is
+# below _ROUNDED, a larger change at a shorter step is a rounding error.
 _GOOD, _ROUNDED = 1e-9, 1e-7
-# Thresholds: along a line, a change is zero below this share of the gradient, or of the value.
+# Derivatives of the gradient and of f are zero if they are below these shares of gradient and f.
 _NOTHING = 1e-7, 1e-2
 
 

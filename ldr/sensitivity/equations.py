@@ -74,9 +74,9 @@ def statement_of(objective: Objective, given: Given, r: int) -> Stated | None:
     return None if found.of in ("roots", "shared") else found
 
 
-# Threshold: smaller singular values of the Jacobian, with rows of unit length, are zero.
+# Threshold: smaller singular values of the Jacobian, scaled to rows of unit length, are zero.
 _SINGULAR = 1e-11
-# Exponent p: equations are solved if their relative residual is at most eps^p.
+# Linear equations count as solved if their relative residual is at most eps to this power.
 _EXACT = 0.4
 
 

@@ -27,7 +27,7 @@ from ldr.solvers.manifolds import Array
 
 # Function of X, M and parameters that returns the quantities to be differentiated.
 Function = Callable[..., Observed]
-# Largest relative difference of values, or of gradients, between jax and the problem's own code.
+# Largest relative difference of values or gradients that jax and the problem's code may have.
 _SAME = 1e-8
 
 

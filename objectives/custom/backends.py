@@ -29,7 +29,7 @@ Function = Callable[..., Any]
 # An array of jax, autograd or NumPy.
 Traced: TypeAlias = Any
 
-# Number of programs in the cache: one for each shape of the data, each of some megabytes.
+# Largest number of cached programs: one for each shape of the data, each of some megabytes.
 KEPT_SHAPES = 8
 # Number of shapes of data after which jax's caches are cleared: a shape takes 150 KiB in them.
 MANY_SHAPES = 100

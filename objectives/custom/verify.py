@@ -18,15 +18,15 @@ from ldr.solvers.linalg.eigen import length
 from ldr.solvers.manifolds import Array, Euclidean, Grassmann, Manifold, Product, Stiefel
 from ldr.solvers.problem import Point, Problem
 
-# Threshold: f is not rotation invariant if |f(MQ) - f(M)| / variation of f is larger.
+# Threshold: f depends on rotations Q if |f(MQ) - f(M)| / variation of f is larger.
 INVARIANCE_TOLERANCE = 1e-6
 
-# Threshold: f is no sum over rows if |f(M, X) - f(M, X1) - f(M, X2)| / |f| is larger.
+# Threshold: f is no sum over the rows of X = (X1, X2) if |f(X) - f(X1) - f(X2)| / |f| is larger.
 _ADDITIVITY_TOLERANCE = 1e-8
 _GRADIENT_TOLERANCE = 1e-4
-# Relative tolerance of Hessian products by finite differences, which may cross kinks of f.
+# Relative tolerance between Hessian products and finite differences, which may cross kinks.
 _HESSIAN_TOLERANCE = 1e-2
-# Steps of forward and of central differences; with h = 1e-5, h^2 and eps/h are near 1e-10.
+# Steps h of forward and central differences; errors of the latter are h^2 + eps/h, near 1e-10.
 _STEP, _CENTRAL_STEP = 1e-7, 1e-5
 
 

@@ -45,7 +45,7 @@ from ldr.solvers.deadline import check, one_thread
 from ldr.solvers.errors import ClusterError, DataError
 
 _LOOK = 0.5  # seconds between tests of the time limit
-# Largest share of the workers' memory for cached rows: above 60 %, Dask writes to disk.
+# Largest share of the workers' memory for cached rows: Dask writes to disk if 60 % are used.
 _SHARE = 0.2
 
 

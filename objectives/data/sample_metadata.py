@@ -178,7 +178,7 @@ def shown(label: object) -> str:
 
 
 Array = npt.NDArray[np.float64]
-# Threshold: if weights differ by a larger factor, rounding errors exceed the smallest terms.
+# Threshold: if weights have a larger ratio, rounding errors of sums exceed the smallest terms.
 _RANGE = 1e12
 
 

@@ -486,7 +486,7 @@ class TextFile(Table):
         self._cells: tuple[str, ...] = ()
         pyarrow = arrow("", "text")
         try:
-            with self._reader(threads=False) as reader:  # threaded readers name no bad row
+            with self._reader(threads=False) as reader:  # a threaded reader reports no row number
                 self._schema = reader.schema
             names = self._schema.names  # raises an error if names are not UTF-8
         except (pyarrow.ArrowException, OSError, ValueError) as error:
@@ -539,7 +539,7 @@ class TextFile(Table):
             with self._reader(kinds) as reader:
                 yield from reader
         except (pyarrow.ArrowException, ValueError):
-            with self._reader(kinds, threads=False) as reader:  # threaded readers name no bad row
+            with self._reader(kinds, threads=False) as reader:
                 deque(reader, maxlen=0)
             raise
 

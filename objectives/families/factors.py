@@ -131,7 +131,7 @@ class LikelihoodPoint(Point):
         self._slope = self._noise.slope(self._t)
         self._psi = self._noise.floor + self._slope
 
-    # Sums over rows in which column j is observed: n_j, pull_j and left_j of the docstring.
+    # Sums over the rows in which a column is observed; the docstring of the class defines them.
     _counts: Array
     _pull: Array
     _left: Array

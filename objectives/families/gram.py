@@ -135,12 +135,12 @@ def kernel_width(X: Array, weights: Array | None, r: int, d: int) -> float:
     return width
 
 
-# By default the kernel matrix is exact for up to _FEW_ROWS rows. With more rows, pivots approximate
-# it, if _MOST_PIVOTS pivots leave a negligible share of the traces of K and Kz.
+# By default the kernel matrix is exact for up to _FEW_ROWS rows. With more rows a pivoted Cholesky
+# decomposition approximates it, if _MOST_PIVOTS pivots leave a negligible share of the trace.
 _FEW_ROWS = 500
 _MOST_PIVOTS = 300
 _NEGLIGIBLE, _NEGLIGIBLE_Z = 1e-10, 1e-8
-# Without enough pivots, K is exact for up to this many rows; with more rows, landmarks are random.
+# Largest number of rows with an exact kernel matrix, if pivots cannot approximate the matrix.
 _EXACT_ROWS = 2000
 _DEFAULT = 200
 
@@ -356,7 +356,7 @@ class LandmarkPoint(ProjectedPoint):
         if problem.b:
             dCQ = _centred(product(dC, Q))
             dEQ += problem.b * cross_product(self._C, dCQ)
-        # Q solves an equation with C on both sides: differentiating adds the term dC'(Z - b PCQ).
+        # C is on both sides of the equation of Q, so that dQ depends on dC times the residual.
         dQ = self._solve(cross_product(dC, self._residual) - dEQ)
         lefts, rights = self._residual, dQ
         if problem.b:

@@ -40,7 +40,7 @@ def largest_ratio(Q: Array, C: Array, M: Array, iterations: int = 100) -> tuple[
         ratio = float(np.vdot(M, Q @ M)) / below
         if not best < ratio < math.inf:
             break
-        # A smaller increase is a rounding error, which `proven_ratio` bounds.
+        # An increase of the ratio by 2 eps is a rounding error, which `proven_ratio` bounds.
         done = ratio <= best * (1 + 2 * _EPS)
         best, found = ratio, M
         if done:

@@ -51,7 +51,7 @@ from ldr.solvers.problem import Point
 # Number of distances in a block: half a MiB, so that it fits into the cache.
 _BLOCK_NUMBERS = 2**16
 
-# For rows of distances D: phi, W = dphi/dD, and the map dD -> dW, which may overwrite dD.
+# For rows D of a distance matrix: value phi, W = dphi/dD, and map dD -> dW (may overwrite dD).
 Told = tuple[float, Array, Callable[[Array], Array]]
 # Function that adds half of the contribution of some rows to a Hessian product.
 RowProduct = Callable[[Array, Change], None]
@@ -129,7 +129,7 @@ class PairwisePoint(ProjectedPoint):
         """Add (W + W')Y1, Y1 = [Y, 1], for the given rows of W to `total`."""
         columns = self.columns(rows)
         forth = W @ Y1[columns]
-        same = self.symmetric and len(W) == W.shape[1]  # here W' = W, and one product suffices
+        same = self.symmetric and len(W) == W.shape[1]  # W is symmetric, so one product suffices
         total[rows] += forth
         total[columns] += forth if same else W.T @ Y1[rows]
 

@@ -193,11 +193,11 @@ class DenseRows:
         return cls(X, rows.view.within(whitened), rows.marks)
 
 
-# The sample of a first solve has 100 rows per column, at least 2000, and at most n / 4.
+# A first solve uses a sample of 100 rows per column: at least 2000 rows, at most n / 4.
 _SAMPLE_ROWS, _LEAST_SAMPLE, _MANY = 100, 2000, 4
-# Threshold: local optima on a sample are equal if their relative difference is smaller.
+# Threshold: optima on a sample of the rows are equal if their relative difference is smaller.
 _SAME = 1e-3
-# Largest length of a Newton step from the sample's optimum, relative to the length of M.
+# Largest Newton step from an optimum on a sample of the rows, relative to the length of M.
 _SHORT = 0.1
 _ROUGHLY = Stopping(1e-4, 50)
 

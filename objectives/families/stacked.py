@@ -14,7 +14,7 @@ from ldr.objectives.statistics.products import Between
 from ldr.objectives.statistics.time import check_lag
 from ldr.solvers.manifolds import Array
 
-# Share of the total below which a within-class scatter is not computed by subtraction.
+# Share of the total scatter below which a within-class scatter is not found by subtraction.
 _CANCELLED = 1e-3
 
 

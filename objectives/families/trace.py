@@ -26,11 +26,11 @@ from ldr.solvers.linalg.krylov import Ritz, block_krylov
 from ldr.solvers.manifolds import Array, Grassmann, polar_factor
 from ldr.solvers.problem import Point
 
-# Share of the total below which a residual sum of squares is not computed by subtraction.
+# Share of the total sum of squares below which the residual sum is not found by subtraction.
 _CANCELLED = 1e-4
 # M counts as orthonormal if the entries of |M'M - I| are at most this large.
 _ORTHONORMAL = 1e-12
-# Largest residual of eigenvectors from matrix products, relative to the largest eigenvalue.
+# Block Krylov: tolerance of an eigenvector's residual, relative to the largest eigenvalue.
 RESIDUAL = 1e-12
 
 

@@ -307,7 +307,7 @@ class TraceRatio(BoundObjective, Compared):
 
     @cached_property
     def _heuristic(self) -> Array:
-        # For semidefinite A and singular B, (A, B + |A|) has the eigenvectors of (A, B), in order.
+        # For semidefinite A the pair (A, B + |A|) has the eigenvectors of (A, B), in their order.
         size = self.A if self.objective.sense == "max" else -self.A
         B = self.B if self.definite else size + self.B
         _, vectors = generalised_top_eigenvectors(self.A, B, self.r)

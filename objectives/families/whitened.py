@@ -326,7 +326,7 @@ def _root(given: Unwhitened, first: SumOfSquares) -> tuple[Array, Array]:
     varied, name = given.varied(first)
     check_varies(varied, name)
     T, inverse, _ = inverse_root(varied)
-    if first.total is not None:  # the total scatter may exceed B
+    if first.total is not None:  # the total scatter may exceed the denominator B
         with np.errstate(over="ignore", invalid="ignore"):
             check_comparable(np.sum(T * (first.total @ T), axis=0), name)
     return T, inverse
@@ -374,7 +374,7 @@ def _of_rows(
     more, less, _ = inverse_root(W.T @ B @ W)
     W = W @ more
     lift, inverse = T @ W, less @ inverse @ back
-    # In a lost direction, variation above 8 eps of its terms is more than a rounding error.
+    # In an excluded direction, variation above 8 eps of its terms exceeds rounding errors.
     varies = bool(np.any(given.computed | (shares[lost] * 8.0 * _EPS < 1.0)))
     varies = varies or (first.total is not None and bool(diagonal(first.total)[constant].any()))
     if sums.total is not None:

@@ -26,10 +26,10 @@ from ldr.solvers.manifolds import Array
 
 # Largest order of a covariance or Gram matrix that is computed as a dense matrix.
 _LEAST_ORDER = 2000
-# Ratio d / r above which block Krylov replaces the covariance of dense data. Its 10 r to 15 r
-# products take half of the time of the covariance at this ratio.
+# Ratio d / r of columns to components above which block Krylov replaces the covariance of dense
+# data. Its 10 r to 15 r products take half of the time of the covariance at this ratio.
 _COLUMNS_PER_VECTOR = 150
-# A multiplication is faster in a covariance than in a product with a block by this factor. A
+# Factor by which a multiplication takes longer in a product with a block than in a covariance. A
 # Cholesky decomposition takes as long as two products of d x d matrices.
 _SQUARED_PER_PRODUCT = 25
 

@@ -99,11 +99,11 @@ def differences(plus: np.ndarray, minus: np.ndarray, n: int) -> csr_array:
 
 # Threshold: a smaller variance, relative to the column's mean square, is a rounding error.
 _CONSTANT = 1e-14
-# Number and tolerance of random sums over the rows, which agree for proportional columns.
+# Columns are proportional if this many random sums over the rows agree, to this tolerance.
 _TELLING, _DIFFERENT = 3, 1e-11
-# Largest number of entries of X'LZ, per entry of X, for which this product is stored.
+# The product X'LZ is stored if it has at most this many nonzero entries per entry of X.
 _FILLED = 4.0
-# Tolerance of residuals relative to the largest eigenvalue, and largest number of matrix products.
+# Iterative eigensolver: tolerance relative to the largest eigenvalue, limit of matrix products.
 _EXACT, _MOST_PRODUCTS = 1e-8, 3000
 
 

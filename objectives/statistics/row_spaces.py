@@ -174,7 +174,7 @@ def _blind_to_the_mean(samples: Samples, centre: Array) -> Array:
     Z = np.empty((n, d))
     for where, block in samples.blocks():
         np.subtract(block, centre, out=Z[where])
-    # H is the Householder reflection I - v v' / (1 + 1/root n), where v = 1/root n + e_1.
+    # H is the Householder reflection that maps the vector of ones to a multiple of e_1.
     Z[1:] -= Z[0] / (np.sqrt(n) + 1) + Z.sum(axis=0) / (n + np.sqrt(n))
     return Z[1:]
 

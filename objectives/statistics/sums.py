@@ -30,7 +30,7 @@ _PILOT_ROWS = 256
 NO_SHIFT = 5.0
 # Number of entries up to which class sums avoid the import of scipy.sparse (10 ms).
 _FEW_NUMBERS = 2**15
-# Least number of columns in a block that is multiplied at once, and number of its entries.
+# Block of columns that is multiplied at once: least number of columns, number of entries.
 _LEAST_COLUMNS, _ROWS_NUMBERS = 2, 2 * BLOCK_NUMBERS
 
 
