@@ -89,7 +89,7 @@ class Comparison(Pickled):
     methods : tuple of Compared
     folds : int
     left_out : dict
-        Reasons by the names of methods that failed or would take too long.
+        Names of the methods that failed or would take too long, each with the reason.
     X, y : the compared data
     notes : tuple of str
         Warnings about the whole comparison.

@@ -21,7 +21,7 @@ from ldr.types import Figure, Panels, PerRow, Rows
 
 @dataclass(frozen=True, eq=False)
 class Diagnosis(Pickled):
-    """Hotelling's T2 and Q of samples, the limits of both, and predictions for the samples.
+    """Hotelling's T2 and squared prediction errors Q of samples, with limits, and predictions.
 
     Attributes
     ----------

@@ -128,7 +128,7 @@ class ParallelAnalysis(Pickled):
     null : ndarray (draws, k)
         Eigenvalues of each null data set, which has no correlations.
     threshold : ndarray (k,)
-        Quantile of each null eigenvalue.
+        Quantile of each eigenvalue over the null data sets.
     r : int
         Number of leading eigenvalues above their thresholds, up to the first eigenvalue below.
     """

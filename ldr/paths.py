@@ -41,13 +41,13 @@ class Path(Pickled):
         if a fold failed. `scored_by` names the score, such as minus the mean squared error,
         accuracy, log-likelihood, product of scores or the objective.
     dimensions : tuple of int
-        Numbers of components; with folds 0 (the mean or the largest class) may come first.
+        Numbers of components; with folds also 0, a prediction by the mean or the largest class.
     pooled : ndarray (dimensions,) or None
         The mean score of all held-out samples.
     numbers : dict of ndarray (dimensions,)
         Summaries over all held-out samples: "rmsecv" in units of the response, "q2", "accuracy",
-        "balanced_accuracy", "log_loss", "majority" (the share of the largest class). Several
-        responses have pooled values, and their own as "rmsecv_0", "q2_0" and so on.
+        "balanced_accuracy", "log_loss", "majority" (the share of the largest class). For several
+        responses these values are pooled, and "rmsecv_0", "q2_0" and so on are of one response.
     scored_by : str
         Kind of the scores, such as "accuracy".
     rule : str

@@ -44,8 +44,8 @@ else:
 class Result(Pickled, Generic[Matrices]):
     """Optimal projection, its value, certificate and history.
 
-    For objectives of two views, M, P, mean, baseline_M and feature_names are pairs. For a type
-    checker M, P and mean are arrays, or of any type if declared as ``result: ldr.Result``.
+    For objectives of two views, M, P, mean, baseline_M and feature_names are pairs. A type checker
+    treats M, P and mean as arrays; for ``result: ldr.Result`` it accepts any type.
 
     Attributes
     ----------
@@ -77,16 +77,16 @@ class Result(Pickled, Generic[Matrices]):
     objective : Objective
     r : int
     seconds : float
-        Time for statistics, baseline and solution, without the certificate.
+        Seconds for statistics, baseline and solution together, excluding the certificate.
     notes : tuple of str
-        Messages about changes: restrictions to a subspace, ridges, rules that selected r.
+        Messages on changes of the problem: restrictions to a subspace, ridges, rules for r.
     parameters : dict
         Parameters fitted with M, numbers or arrays: noise_variance of ppca, noise_variances (d,) of
         fa, D of dynamics. With a penalty also "sparsity", the share of zeros in M, and
         "stationarity".
     model : FactorModel or None
-        Model with a likelihood (ppca, fa): `score`, `impute`, `bic`, posterior covariances. With
-        kernels the model is of the features.
+        Model with a likelihood (ppca, fa): `score`, `impute`, `bic`, posterior covariances. For a
+        kernel version the model describes the kernel's features.
     predictors : tuple of LinearPredictor or ClassPredictor
         Predictors used by `predict`, one for each predicting view.
     feature_names : tuple of str or None
@@ -226,14 +226,14 @@ class Result(Pickled, Generic[Matrices]):
             `ldr.solve`, are read in chunks; of a table only the columns of the fit are read. Dask
             arrays and DataFrames are accepted.
         header : bool
-            True if the first line of a .csv or .tsv file has the names of the columns.
+            True if the first line of a .csv or .tsv file contains the names of the columns.
 
         Returns
         -------
         ndarray (m, r)
-            A DataFrame of pandas or polars, or a DataArray of xarray, gives the same kind; several
-            views give a tuple. The columns of a DataFrame are named `columns`. A Dask array or
-            DataFrame gives a lazy one with the same chunks.
+            A DataFrame of pandas or polars, or a DataArray of xarray, gives an object of the same
+            kind; several views give a tuple. The columns of a DataFrame are named `columns`. A Dask
+            array or DataFrame gives a lazy object with the same chunks.
         """
         X = X if flag("header", header) else without_header(X)
         if not isinstance(self.P, tuple):
@@ -268,14 +268,15 @@ class Result(Pickled, Generic[Matrices]):
         - Methods of labels predict the most probable class. Classes are assumed Gaussian in the
           projection, with their own means, the common covariance S_W/n, and class shares as priors.
         - Methods of two views predict the second view by least squares on the projection of the
-          first, mean_b + Pa(a - mean_a) B with B = (Ya'Ya)^{-1} Ya'Xb. For reduced-rank-regression
-          B is Pout.
+          first. The prediction for a sample a is mean_b + Pa(a - mean_a) B with B = (Ya'Ya)^{-1}
+          Ya'Xb, where Ya is the projected first view and Xb the second view. For
+          reduced-rank-regression B is Pout.
 
         Parameters
         ----------
         X : array, sparse matrix, DataFrame or stored rows (m, d)
         view : int
-            Index of the view that X is, for two views: 1 predicts the first from the second.
+            For two views, index of the view given as X: 1 predicts the first view from the second.
 
         Returns
         -------
@@ -315,7 +316,7 @@ class Result(Pickled, Generic[Matrices]):
         Raises
         ------
         ldr.errors.ArgumentError
-            The value depends on the columns of M, or the method is unknown.
+            A rotation of the columns of M would change the value, or the method is unknown.
         """
         return rotated(self, method)
 
@@ -340,7 +341,7 @@ class Result(Pickled, Generic[Matrices]):
         ldr.errors.SingularError
             The optimum is not isolated: eigenvalues tie at the boundary of the subspace.
         ldr.errors.ArgumentError
-            An objective with a non-smooth penalty, a feature map, or standardised columns.
+            The result has a non-smooth penalty, a feature map or standardised columns.
         ldr.errors.DataError
             The data differ from those that the result was solved for.
 

@@ -211,8 +211,7 @@ def solve(
         closed forms with orthonormal M (pca, mds, ...). For tica and vamp it is the share of the
         kinetic variance, the sum of all squared autocorrelations. "auto" selects r by parallel
         analysis (pca, mds, log-det-pca) or by the least BIC (ppca, fa). For ppca and fa 0 is the
-        model of independent columns. A message names the rule; the statistics are then computed
-        again.
+        model of independent columns. A message names the rule; statistics are then computed again.
     y : array (n,), optional
         Labels (orthogonal-lda, or a graph of the classes) or response (sdr, hsic, sir, save,
         regressions). For a table's path also the name of a column, or ``("label", str)`` to read

@@ -73,18 +73,19 @@ class Check(Pickled):
     shape : str
         Shape of M.
     gradient_slope : float
-        Order in t of the error f(R(tV)) - f(M) - t <g, V>: 2 for a right gradient g, 1 for a wrong
-        one, inf if the error is at rounding level for every t.
+        Order in t of the Taylor error f(R(tV)) - f(M) - t <g, V> along a retraction R: 2 for a
+        right gradient g, 1 for a wrong gradient, inf if the error is at rounding level for every t.
     hessian_slope : float or None
-        Order of the same error minus t^2/2 <V, Hess V>: 3 for a right Hessian, 2 for a wrong one,
-        inf as above. None if the objective has no Hessian: solvers then difference gradients.
+        Order in t of the Taylor error of second order: 3 for a right Hessian, 2 for a wrong
+        Hessian, inf if the error is at rounding level for every t. None if the objective has no
+        Hessian: solvers then use differences of gradients.
     symmetry_error : float or None
-        |<U, HV> - <V, HU>| / sqrt(|U| |HV| |V| |HU|) for random tangent U and V.
+        |<U, HV> - <V, HU>| / sqrt(|U| |HV| |V| |HU|) for the Hessian H and random tangent U and V.
     tangent_error : float
         Relative norm of the Riemannian gradient's component normal to the manifold.
     invariance_error : float
-        |f(MQ) - f(M)| for a random orthogonal Q (the same for all views), relative to the variation
-        of f near M.
+        |f(MQ) - f(M)| for a random orthogonal Q (the same for all views), relative to changes of f
+        near M.
     declared_manifold, implied_manifold : str
         The manifold that the objective declares, and the one that its invariance implies:
         "grassmann" if f(MQ) = f(M), otherwise "stiefel"; for products each factor separately. With

@@ -42,7 +42,7 @@ _STEP = 1e-5
 
 @dataclass(frozen=True)
 class Tuning(Pickled):
-    """Tuned parameters, their loss and the result.
+    """Tuned parameters, their held-out loss and the result.
 
     Attributes
     ----------
@@ -53,9 +53,9 @@ class Tuning(Pickled):
     history : tuple of (dict, float)
         Parameters and loss of every evaluation.
     solves : int
-        Number of solved problems in folds.
+        Number of problems that were solved, over all folds.
     result : Result
-        Result on all samples at these parameters; P and mean refer to the given columns.
+        Result on all samples at these parameters; P and mean refer to the unscaled columns.
     kind : str
         Name and unit of the loss.
     """

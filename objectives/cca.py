@@ -105,8 +105,8 @@ class OrthogonalCCA(ShrinkingCorrelation, relative_improvement=False, products="
     Parameters
     ----------
     orthonormalise : {"polar", "qr"}
-        Orthonormalisation of the baseline's maps. "polar", the nearest orthonormal matrix, is the
-        conservative choice: the improvement over this baseline is smaller.
+        Orthonormalisation of the baseline's maps. "polar" takes the nearest orthonormal matrix, a
+        better baseline, over which the improvement is smaller.
     """
 
     name = "orthogonal-cca"
@@ -211,8 +211,8 @@ class MaxBet(ManyViews):
     S M_i'||^2 over the views, with the best S.
 
     Use it to represent several views in one space, such as brain recordings of several people who
-    saw the same film, if each view's own variance should count. Do not use it if a view of large
-    variance should not dominate: scale the views first, or take maxdiff, which excludes own
+    saw the same film, if each view's own variance should count. Do not use it if views differ in
+    scale, because large variances dominate: scale the views, or take maxdiff, which excludes own
     variances.
 
     Source: Van de Geer 1984; ten Berge 1988; Chen et al. 2015 (shared response).

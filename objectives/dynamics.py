@@ -55,7 +55,7 @@ class Dynamics(Objective, weighted=True, sparse=False):
     skew : bool
         Require D' = -D: rotations only.
     derivatives : array (n, d), optional
-        Xdot, if derivatives are known more accurately than by differences.
+        Derivatives Xdot of the samples, if known more accurately than by differences.
     """
 
     name = "dynamics"

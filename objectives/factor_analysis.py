@@ -101,7 +101,7 @@ class FactorAnalysis(
 
     Use it when a likelihood is needed and noise variances differ between features, as in
     questionnaires or sensors. The result does not depend on the features' units. Do not use it with
-    few samples or few features: a noise variance can converge to zero (a Heywood case, which is
+    few samples or few features: noise variances can converge to zero (Heywood cases, which are
     reported).
 
     Source: Joreskog 1967; Rubin & Thayer 1982 (EM); Cunningham & Ghahramani 2015, 3.1.2.

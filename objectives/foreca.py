@@ -56,8 +56,7 @@ class ForeCA(Objective, transposed=False, weighted=True, scale_free=True, sparse
     Parameters
     ----------
     segment : int, optional
-        Number of samples in a segment, at least 4; by default 64, or the length of the shortest
-        trial.
+        Number of samples in a segment, at least 4; by default 64, or the shortest trial's length.
     ridge : float
         Constant added to the diagonal of C, relative to the mean of the diagonal.
     """

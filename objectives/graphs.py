@@ -357,14 +357,14 @@ class GraphMethod(StatedMethod, products="optimum", weighted=True):
     Parameters
     ----------
     graph : str or matrix
-        Graph of nearest neighbours ("neighbours"), of members of a class ("classes"), of nearest
-        neighbours in a class ("class-neighbours"), or the user's n x n weights. Laplacian methods
-        also accept "epsilon", the graph of samples within the distance `epsilon`.
+        The graph joins nearest neighbours ("neighbours"), members of a class ("classes") or nearest
+        neighbours in a class ("class-neighbours"), or has the user's n x n weights. Laplacian
+        methods also accept "epsilon", the graph of samples within the distance `epsilon`.
     neighbours : int
         Number k of nearest neighbours; among rows at equal distances the first are taken. Equal
         rows are neighbours at distance zero: a row with k or more copies has no other neighbours.
-        Edges between equal rows do not contribute to a Laplacian; their reconstruction weights are
-        1/k.
+        Edges between equal rows do not contribute to a Laplacian; as reconstruction weights they
+        are 1/k.
     """
 
     sense = "min"
@@ -455,9 +455,9 @@ class ShrinkingGraph(Shrinking, GraphMethod):
     ----------
     shrinkage : "auto" or None
         "auto" shrinks B towards its diagonal with Ledoit and Wolf's intensity for the covariance of
-        the standardised columns. A is shrunk with the same intensity towards this diagonal times
-        the expected ratio of A to B for rows independent of their neighbours, so that directions of
-        small variance do not count as smooth. The result's parameters contain the intensity.
+        the standardised columns. A is shrunk with the same intensity towards a multiple of this
+        diagonal: the expectation of A if rows were independent of their neighbours. Directions of
+        small variance then do not count as smooth. The result's parameters contain the intensity.
     """
 
 
@@ -575,10 +575,10 @@ class LaplacianMethod(GraphMethod):
         y; "class-neighbours": nearest neighbours of the same class; or the user's symmetric
         weights. Sample weights multiply the weight of an edge by w_i w_j.
     heat : float or "median" or None
-        Edges have the weight exp(-||x_i - x_j||^2 / heat); "median" is the median squared distance
-        of edges. None gives the weight 1.
+        An edge between samples x_i and x_j has the weight exp(-||x_i - x_j||^2 / heat); "median" is
+        the median squared length of the edges. None gives each edge the weight 1.
     epsilon : float, optional
-        Largest distance in the epsilon graph.
+        Largest distance between samples that the graph "epsilon" joins.
     """
 
     divisor = "X'DX"

@@ -63,8 +63,8 @@ class DiscriminantMethod(
         number s between 0 and 1 replaces each covariance C by (1 - s) C + s tr(C)/d I.
     ridge : float
         Constant added to the diagonal of S_W, relative to the mean of the diagonal. If S_W is
-        singular, orthogonal LDA needs a ridge, and LDA without a ridge is restricted to the range
-        of S_W.
+        singular, orthogonal LDA needs a ridge, and LDA without one is restricted to the range of
+        S_W.
     covariance_estimator : object, optional
         Estimator of the covariance of each class and of all rows, instead of shrinkage: an
         estimator of `sklearn.covariance`, or any object with `fit(X)` and `covariance_`. Rows are
@@ -252,7 +252,7 @@ class SemiSupervisedDA(
     mu : float
         Weight of the graph term, mu >= 0.
     unlabelled : label
-        Entry of y for samples without a label.
+        Value of y that marks samples without a label.
     shrinkage : "auto" or None
         "auto" shrinks S_T towards its diagonal by Ledoit and Wolf's rule.
     """

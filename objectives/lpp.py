@@ -49,8 +49,8 @@ class LPP(WhitenedGraph, LaplacianMethod):
     Parameters
     ----------
     centre : {"mean", "degree"}
-        Centre of X in X'DX: the mean, or the mean weighted by degrees, with Y'D1 = 0 as in
-        Laplacian eigenmaps.
+        The mean that is subtracted from X in X'DX: the plain mean, or the mean weighted by the
+        degrees of the graph as in Laplacian eigenmaps (Y'D1 = 0).
     """
 
     name = "lpp"
@@ -94,7 +94,7 @@ class OrthogonalLPP(RatioGraph, LaplacianMethod):
     of (X'LX, X'DX) and is optimal for r = 1 only.
 
     Use it to keep neighbours close relative to the total variation, in an orthogonal projection. Do
-    not use it to unfold a curved manifold, which no linear map can.
+    not use it to unfold a curved manifold: no linear map can.
 
     Source: Kokiopoulou, Chen & Saad 2011; Ngo, Bellalij & Saad 2012.
     """
@@ -116,7 +116,7 @@ class ReconstructionMethod(GraphMethod):
         weight 1/n_k between members of a class of n_k samples; or the user's weights. Sample
         weights multiply the squared residuals.
     regularisation : float
-        Share of the trace of each row's local Gram matrix that is added to its diagonal.
+        Constant added to the diagonal of each row's local Gram matrix, as a share of its trace.
     """
 
     divisor = "X'X"
@@ -207,8 +207,8 @@ class OrthogonalNPE(RatioGraph, ReconstructionMethod):
     optimal for r = 1 only.
 
     Use it to preserve each sample's reconstruction from neighbours, relative to the total
-    variation, in an orthogonal projection. Do not use it to unfold a curved manifold, which no
-    linear map can.
+    variation, in an orthogonal projection. Do not use it to unfold a curved manifold: no linear map
+    can.
 
     Source: Kokiopoulou, Chen & Saad 2011; Ngo, Bellalij & Saad 2012.
     """

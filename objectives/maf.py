@@ -61,8 +61,7 @@ class OrthogonalMAF(NestedMethod, AutocorrelationMethod):
     .. math:: \max_{M'M=I} \frac{\operatorname{tr}(M'S_{\text{lag}} M)}{\operatorname{tr}(M'CM)}
 
     Samples are in time order; S_lag = sym(1/(n - lag) sum_t x_t x_{t+lag}') and C = X'X/n for the
-    centred X. P = M'. The baseline consists of the orthonormalised generalised eigenvectors of
-    (S_lag, C).
+    centred X. P = M'. The baseline is the orthonormalised generalised eigenvectors of (S_lag, C).
 
     Use it when samples are in time or space order, for orthogonal directions of large
     autocorrelation, whatever their variance. Do not use it for uncorrelated factors: take maf.
@@ -145,7 +144,7 @@ class SquaredDifference(StatedMethod, LaggedMethod):
     the trace is maximised.
 
     Use it when samples are in time order, for the largest or smallest changes over a lag. Do not
-    use it to find slow components, because directions of small variance are optimal: take sfa with
+    use it for slow components, because directions of small variance are optimal: take sfa with
     whiten=True.
 
     Source: Cunningham & Ghahramani 2015, 3.1.5 and 3.1.6.

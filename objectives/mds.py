@@ -179,9 +179,9 @@ class MDSStress(Objective, weighted=True, by_pairs=True, sparse=False):
     Parameters
     ----------
     weights : {"none", "sammon"}
-        Weights w_ij.
+        Weights w_ij of pairs: 1, or 1/||x_i - x_j|| for Sammon's mapping.
     epsilon : float
-        The constant e, relative to the root mean square distance of the rows from their mean.
+        Constant e of distances, relative to the root mean square distance of rows from the mean.
     """
 
     name = "mds-stress"

@@ -309,12 +309,12 @@ class LMNN(NeighbourMethod):
     neighbours : int
         Number k of target neighbours of a sample. Each class must have more than k samples.
     penalty : float
-        Weight of the violations.
+        Weight lambda of the violations of the margin.
     hinge : {"squared", "linear"}
-        h(t): [t]_+^2, or [t]_+ smoothed at its kink.
+        Hinge h(t): [t]_+^2 for "squared"; [t]_+, smoothed at its kink, for "linear".
     width : float
         Width of the smoothing of the linear hinge: h is the parabola t^2/(2 width) for 0 < t <
-        width and below [t]_+ by at most width/2. With width 0 the hinge is not smoothed, and
+        width and differs from [t]_+ by at most width/2. With width 0 the hinge is not smoothed, and
         solvers may not converge.
     """
 

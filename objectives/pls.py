@@ -117,8 +117,8 @@ class PLSRegression(
     Parameters
     ----------
     algorithm : {"simpls", "nipals"}
-        "nipals" equals scikit-learn's PLSRegression. Both algorithms agree for a single response,
-        and if the scores span all of X.
+        "nipals" gives the results of scikit-learn's PLSRegression. "simpls" and "nipals" agree for
+        a single response, and if the scores span all of X.
     """
 
     name = "pls-regression"

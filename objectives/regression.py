@@ -487,7 +487,7 @@ class PenalisedRegression(LinearRegression):
     Parameters
     ----------
     penalty : float
-        Weight lambda >= 0 of the penalty, relative to the sum of squared residuals.
+        Weight lambda >= 0 of the penalty that is added to the sum of squared residuals.
     """
 
     penalty: float = number(1.0, power=2)

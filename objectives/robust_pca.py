@@ -227,15 +227,14 @@ class RobustPCA(Objective, weighted=True, sparse=False):
     Parameters
     ----------
     loss : {"l1", "huber"}
-        The loss rho.
+        Loss rho: the smoothed distance, or Huber's loss.
     epsilon : float
-        The constant e, relative to the median distance of the samples from the centre.
+        Constant e of the loss "l1", relative to the median distance of the samples from the centre.
     threshold : float, optional
         Threshold of Huber's loss, in units of X, or of unit vectors with sphere=True; by default
         the median distance of the samples from the subspace of spherical PCA.
     sphere : bool
-        True to divide samples by their distances from the centre; a sample at the centre is
-        excluded.
+        True to divide samples by their distances from the centre, excluding samples at the centre.
     """
 
     name = "robust-pca"

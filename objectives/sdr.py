@@ -57,7 +57,7 @@ class KernelMethod(Objective, weighted=True, by_pairs=True, sparse=False):
     Parameters
     ----------
     width : float, optional
-        Width sigma of XM's kernel; by default sqrt(r/d) times the median distance of the rows of X.
+        Width sigma of XM's kernel; by default sqrt(r/d) times the median distance between samples.
     response : {"auto", "labels", "quantity"}
         Kind of y. "auto" treats strings, booleans and integers with at most 20 distinct values as
         labels, and all other values, including floats, as a quantity. A message reports the choice
@@ -128,8 +128,7 @@ class SDR(KernelMethod):
     rank of K_z; with m landmarks O(n m (m + p) + n d r) time and O(n (m + p)) memory.
 
     Use it when a response depends on few directions in an unknown way, as no form of the dependence
-    is assumed. Do not use it with thousands of samples without landmarks, because matrices are n x
-    n.
+    is assumed. Do not use it with thousands of samples unless with landmarks: matrices are n x n.
 
     Source: Fukumizu, Bach & Jordan 2009; Cunningham & Ghahramani 2015, 3.1.8; low rank: Williams &
     Seeger 2001 (Nystrom), Fine & Scheinberg 2001 (incomplete Cholesky).
@@ -139,12 +138,12 @@ class SDR(KernelMethod):
     epsilon : float
         Regularisation, eps > 0.
     response_width : float, optional
-        Width sigma of the response's kernel; by default the median distance of the responses.
+        Width sigma of the response's kernel; by default the median distance between responses.
     slices : int
-        Number of slices of the baseline, for a continuous response.
+        Number of slices of a continuous response, for the baseline (sliced inverse regression).
     annealing : tuple of float
-        Factors of sigma, such as (4, 2): from each start the problems with these wider kernels,
-        which have fewer local optima, are solved first. A run takes about twice the time.
+        Factors of the kernel's width, such as (4, 2): each run first solves the problems with these
+        wider kernels, which have fewer local optima. A run then takes about twice the time.
     """
 
     name = "sdr"
@@ -265,8 +264,7 @@ class HSIC(KernelMethod):
     factor of K_z of rank p <= m, O(n m (m + p) + n d r) time and O(n (m + p)) memory.
 
     Use it for a projection with a strong dependence of any form on a response, cheaper than sdr. Do
-    not use it if the kernel width is uncertain, because directions depend on the width more than in
-    sdr.
+    not use it if the kernel width is uncertain, on which directions depend more than in sdr.
 
     Source: Gretton, Bousquet, Smola & Schoelkopf 2005; Barshan, Ghodsi, Azimifar & Zolghadri
     Jahromi 2011 (linear kernel); Wang, Sha & Jordan 2010 (unsupervised).
@@ -274,7 +272,7 @@ class HSIC(KernelMethod):
     Parameters
     ----------
     response_width : float, optional
-        Width sigma of z's kernel; by default the median distance of z's rows.
+        Width sigma of z's kernel; by default the median distance between rows of z.
     """
 
     name = "hsic"
@@ -393,9 +391,9 @@ class GKDR(Objective, weighted=True, sparse=False):
     epsilon : float
         Regularisation, eps > 0.
     width : float, optional
-        Width of X's kernel; by default the median distance of the samples.
+        Width of X's kernel; by default the median distance between samples.
     response_width : float, optional
-        Width of the response's kernel; by default the median distance of the responses.
+        Width of the response's kernel; by default the median distance between responses.
     response : {"auto", "labels", "quantity"}
         Kind of y, as in sdr.
     """

@@ -73,7 +73,7 @@ class SFA(StatedMethod, SlowMethod, OfFeatures):
         Degree 2 adds the products of all pairs of columns, d(d + 3)/2 features in all; `transform`
         also expands new samples.
     derivatives : array (n, d), optional
-        Xdot, if derivatives are known more accurately than by differences; for degree 1.
+        Derivatives Xdot of the samples, if known more accurately than by differences (degree 1).
     """
 
     name = "sfa"

@@ -155,8 +155,7 @@ class GeneralisedContrast(NoiseMethod):
     Parameters
     ----------
     ridge : float
-        Constant added to the diagonal of C_target + C_background, relative to the mean of the
-        diagonal.
+        Constant added to the diagonal of C_target + C_background, relative to its mean.
     """
 
     ridge: float = number(0.0)
@@ -268,7 +267,7 @@ class DemixedPCA(Objective, weighted=True, transposed=False):
     Parameters
     ----------
     of : tuple of tuples of int
-        Sets of columns of y whose contributions are summed.
+        Sets of factors, given by their columns of y, whose contributions X_f sums.
     ridge : float
         Constant added to the diagonal of X'X, relative to the mean of the diagonal.
     """

@@ -42,10 +42,10 @@ class SlicedMethod(Objective, weighted=True, transposed=False, scale_free=True):
     ----------
     slices : int
         Number of slices of a quantitative response: the edges are the quantiles k/slices. Without
-        ties the numbers of samples of slices differ by at most one. Samples with equal responses
-        are in the same slice, the upper one at an edge; empty slices are removed. Of several
-        responses the first is sliced. Labels (strings, booleans, integers of at most 20 distinct
-        values) define slices.
+        ties the sizes of slices differ by at most one. Samples with equal responses are in the same
+        slice; a response at an edge belongs to the slice above; empty slices are removed. If there
+        are several responses, the first is sliced. For labels (strings, booleans, integers of at
+        most 20 distinct values) each class is a slice.
     """
 
     sense = "max"

@@ -70,7 +70,7 @@ class SparseLDA(SparseMethod, predicts="classes"):
     Parameters
     ----------
     penalty : float
-        Weight lambda >= 0, relative to the ratio; with 0 the method is orthogonal-lda.
+        Weight of the penalty subtracted from the ratio, lambda >= 0; 0 gives orthogonal-lda.
     ridge : float
         Constant added to the diagonal of S_W, relative to the mean of the diagonal.
     """
@@ -112,7 +112,7 @@ class SparseCCA(SparseMethod, CorrelationMethod, relative_improvement=False):
     Parameters
     ----------
     penalty : float
-        Weight lambda >= 0, relative to the correlation; with 0 the method is orthogonal-cca.
+        Weight of the penalty subtracted from the correlation, lambda >= 0; 0 gives orthogonal-cca.
     ridge : float
         Constants added to the diagonals of Caa and Cbb, relative to the means of the diagonals.
     """
@@ -198,7 +198,7 @@ class SparsePCA(SparseMethod):
     Parameters
     ----------
     penalty : float
-        Weight lambda >= 0, relative to the squared error; with 0 the method is pca.
+        Weight of the penalty added to the squared error, lambda >= 0; 0 gives pca.
     """
 
     name = "sparse-pca"

@@ -197,7 +197,7 @@ class CSP(PowerMethod, stacks=True):
     Parameters
     ----------
     average : {"rows", "trials"}
-        Equal weights for the rows of a class, or for the trials of a class.
+        "rows" gives equal weight to all rows of a class, "trials" to all trials of a class.
     """
 
     name = "csp"
@@ -401,7 +401,7 @@ class Xdawn(StatedMethod, weighted=True, transposed=False, scale_free=True):
     target : label, optional
         The class of interest; by default E is the mean over all classes.
     ridge : float
-        Added to the diagonal of R, in units of its mean diagonal.
+        Constant added to the diagonal of R, relative to the mean of the diagonal.
     """
 
     name = "xdawn"
@@ -476,8 +476,8 @@ class SSD(StatedMethod, transposed=False, weighted=True, scale_free=True, sparse
     The matrix S is the second moment about zero of the samples filtered to the band `signal`, and R
     that of the samples filtered to the wider band `noise`, minus the samples in `signal`. In
     whitened variables the problem is max tr(M'R^{-1/2} S R^{-1/2} M), with P = M'R^{-1/2}. The top
-    generalised eigenvectors of (S, R) are the exact solution; eigenvalues are signal-to-noise
-    ratios.
+    generalised eigenvectors of (S, R) are the exact solution; eigenvalues are ratios of signal to
+    noise.
 
     Filters are zero-phase with Hamming windows; a transition is a quarter of the edge frequency
     wide. Each trial is filtered separately, with odd reflection at the ends; sample weights are
@@ -496,7 +496,7 @@ class SSD(StatedMethod, transposed=False, weighted=True, scale_free=True, sparse
     rate : float
         Number of samples per unit of time.
     ridge : float
-        Added to the diagonal of R, in units of its mean diagonal.
+        Constant added to the diagonal of R, relative to the mean of the diagonal.
     """
 
     name = "ssd"

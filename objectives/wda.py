@@ -328,8 +328,7 @@ class WDA(Objective, weighted=True, by_pairs=True, predicts="classes", sparse=Fa
     M the one with the largest sum_{c < c'} ||M'(mu_c - mu_c')||^2 is returned.
 
     An evaluation takes O(iterations n^2) time and memory for the distances of the largest two
-    classes. For more than 10,000 samples, and for samples in files, only pairs within batches are
-    used.
+    classes. For more than 10,000 samples, and for samples in files, pairs are within batches.
 
     Use it instead of orthogonal-lda if classes have several clusters or other shapes; reg
     determines the scale of distances. Do not use it for Gaussian classes: take orthogonal-lda,
@@ -340,11 +339,11 @@ class WDA(Objective, weighted=True, by_pairs=True, predicts="classes", sparse=Fa
     Parameters
     ----------
     reg : float
-        Weight of the entropy, in units of squared distances; features in different units should be
-        standardised.
+        Weight of the entropy, in units of squared distances: standardise features in different
+        units.
     iterations : int
-        Number of Sinkhorn iterations. Flamary et al. and the library POT use a single order of the
-        classes instead of the mean over two orders; with more iterations the values agree better.
+        Number of Sinkhorn iterations. Flamary et al. and the library POT use a single order of two
+        classes instead of the mean over both orders; with more iterations the values agree better.
     """
 
     name = "wda"

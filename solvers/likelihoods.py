@@ -52,8 +52,7 @@ class Imputation(Solver[State]):
     those of EM. The problem must have a method `imputed(M)`, which returns a point of larger
     expected likelihood of the complete rows, given M, or None if there is no such point.
 
-    Source: D. B. Rubin and D. T. Thayer, EM algorithms for ML factor analysis, Psychometrika 47
-    (1982).
+    Source: D. Rubin and D. Thayer, EM algorithms for ML factor analysis, Psychometrika 47 (1982).
     """
 
     name = "imputation"

@@ -67,8 +67,8 @@ def from_pymanopt(
     Returns
     -------
     PymanoptRun
-        The attribute `point` has the form that pymanopt's optimisers return; `value` is the cost at
-        this point.
+        The attribute `point` has the form that pymanopt's optimisers return; `value` is the cost
+        there.
 
     Raises
     ------

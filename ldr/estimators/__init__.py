@@ -173,9 +173,9 @@ def _with_hint(given: Callable[..., None]) -> Callable[..., None]:
 class Reducer(TwoViews):
     """Linear dimensionality reduction by any objective, as a scikit-learn transformer.
 
-    The named estimators (such as `ldr.OrthogonalLDA`) have the parameters of
-    their objective, for grid searches. `Reducer` accepts objectives of your own, kernel versions
-    and names.
+    A named estimator, such as `ldr.OrthogonalLDA`, has the parameters of its objective: a grid
+    search can vary them. `Reducer` accepts any objective: a name, a kernel version (`ldr.kernel`)
+    or your own function (`ldr.objective`).
 
     Parameters
     ----------
@@ -186,7 +186,7 @@ class Reducer(TwoViews):
     n_components : int
         Number of components.
     views : sequence of column groups, or a dict of them by name, optional
-        For objectives of several views in one array X; see `ldr.OrthogonalCCA`.
+        Columns of each view, if one array X holds several views; see `ldr.OrthogonalCCA`.
     standardise, solver, start, starts, workers, tolerance, max_iterations, time_limit, certify
         As in `ldr.solve`.
     observers, random_state, device
@@ -196,7 +196,7 @@ class Reducer(TwoViews):
     warm_start : bool
         True to start a further `fit` at the previous solution.
     rotation : str, optional
-        See `ldr.Result.rotate`.
+        Name of a rotation of the loadings; see `ldr.Result.rotate`.
 
     Examples
     --------

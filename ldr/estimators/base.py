@@ -297,7 +297,8 @@ class Projection(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
         Returns
         -------
         ndarray (m, n_components), or the container chosen by `set_output`
-            For an X of jax, torch or another array API library, an array of it on X's device.
+            If X is an array of jax, torch or another array API library, so is the result, on X's
+            device.
         """
         check_is_fitted(self)
         if is_dask(X):
@@ -659,7 +660,7 @@ class TwoViews(Projection):
     Parameters
     ----------
     views : sequence of column groups, or a dict of them by name, optional
-        Lists of column numbers or names, or slices, one a view: X then holds all views in one
+        For each view a list of column numbers or names, or a slice: X then holds all views in one
         array, as in a Pipeline, and `transform` joins the components of all views.
     """
 
@@ -671,7 +672,7 @@ class TwoViews(Projection):
         Parameters
         ----------
         X : array, memory map, sparse matrix or DataFrame (m, d)
-            Or a list or a dict of all views.
+            The first view, or a list or a dict of all views.
         y : array, memory map, sparse matrix or DataFrame (m, e), optional
 
         Returns
@@ -790,12 +791,12 @@ class TwoViews(Projection):
         return found[:, 0] if isinstance(self.components_, tuple) and self._flat else found
 
     def inverse_transform(self, X: Rows, y: PerRow = None) -> Rows:
-        """Return the samples nearest to the mean with given projections; see `Projection`.
+        """Map projections to samples: of all samples with a projection, the nearest to the mean.
 
         Parameters
         ----------
         X : array (m, n_components)
-            Or a list of the projections of all views.
+            Projections of the first view, or a list of the projections of all views.
         y : array (m, n_components), optional
             Projection of the second view; a list for further views.
 
@@ -803,7 +804,7 @@ class TwoViews(Projection):
         -------
         ndarray (m, d)
             If several views are given, a tuple of arrays; if the parameter `views` is set, one
-            array of all columns, with NaN in columns of no view.
+            array of all columns, with NaN in columns that belong to no view.
         """
         check_is_fitted(self)
         if not isinstance(self.components_, tuple):  # with one view `components_` is an array

@@ -108,7 +108,7 @@ class Classifies(ClassifierMixin, Projection):
         return self._predicted(X, "probabilities")
 
     def decision_function(self, X: Rows) -> Array:
-        """Return log p(k | x) up to a constant; for two classes, the second minus the first.
+        """Return log-probabilities of classes up to a constant; of two, the second minus first
 
         Parameters
         ----------
@@ -148,10 +148,11 @@ class Discriminates(Classifies):
     Parameters
     ----------
     priors : array (c,), optional
-        The probability of each class, in the order of `classes_`: every class weighs so much, in
-        S_W and S_B too. By default the shares of the samples.
+        Prior probability of each class, in the order of `classes_`, also its weight in S_W and S_B;
+        by default the share of the samples in the class.
     store_covariance : bool
-        True to keep `covariance_`, the pooled covariance of the classes (over n), shrunk if asked.
+        True to keep `covariance_`, the pooled covariance within classes (divisor n) after
+        shrinkage.
 
     Attributes
     ----------
@@ -435,8 +436,8 @@ class Principal(Gaussian):
     Parameters
     ----------
     whiten : bool
-        Divide the coordinates by their standard deviations (over n - 1); `inverse_transform` undoes
-        it.
+        True to divide the components by their standard deviations (divisor n - 1);
+        `inverse_transform` multiplies by the standard deviations.
     """
 
     whiten: bool = False
@@ -531,7 +532,7 @@ class OfTrials(Projection):
     Parameters
     ----------
     features : {"power", "flat", "time"}
-        What `transform` makes of a trial: the logarithm of the mean power of each component
+        Output of `transform` for each trial: the logarithm of the mean power of each component
         (trials, n_components), the time courses in a row (trials, n_components x times), or the
         time courses (trials, n_components, times).
 

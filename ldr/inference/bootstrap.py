@@ -80,11 +80,11 @@ class Bootstrap(Pickled):
         Optimal value of each draw.
     converged : ndarray of bool (draws,)
     maps : ndarray (draws, r, d)
-        P of each draw, rotated to P of `result` (orthogonal Procrustes). The rotation minimises the
-        distance between the maps if P is orthonormal, otherwise between the projections of all
-        samples. A pair of arrays for two views, with a common rotation.
+        P of each draw, rotated as close as possible to P of `result` (orthogonal Procrustes). The
+        rotation minimises the distance between the maps if P is orthonormal, otherwise between the
+        projections of all samples. A pair of arrays for two views, with a common rotation.
     without : ndarray (groups, r, d) or None
-        Rotated P of all samples but one group, for BCa intervals; None without ``bca=True``.
+        Rotated P without each group of samples, for BCa intervals; None unless ``bca=True``.
     """
 
     question: ClassVar[str] = "How stable are the numbers?"
@@ -112,8 +112,7 @@ class Bootstrap(Pickled):
     def interval(self, level: float = 0.9) -> PerView:
         """Return an interval for every entry of P: BCa with ``bca=True``, else percentiles.
 
-        Each draw is rotated to P: an interval is for an entry of the true map after such a
-        rotation.
+        Draws are rotated towards P: an interval is for an entry of the true map rotated towards P.
 
         Parameters
         ----------
@@ -139,9 +138,9 @@ class Bootstrap(Pickled):
         return single([bias_corrected(*each, level) for each in views])
 
     def region(self, level: float = 0.9) -> PerView:
-        """Return the quantile `level` of the largest principal angle, in radians.
+        """Return the quantile `level` over draws of the largest principal angle, in radians.
 
-        A confidence region around the span of P' has this radius; two views have a radius each.
+        A confidence region around the span of P' has this radius; two views have one radius each.
         """
         number("level", level, positive=True, below=1.0)
         return single([float(np.quantile(a[:, -1], level)) for a in as_tuple(self.angles)])

@@ -270,12 +270,12 @@ class PermutationTest(Pickled):
         Monte Carlo standard error of the p-value.
     p_values : tuple of float or None
         A p-value for each direction, none smaller than the one before; None if directions have no
-        scores. For cca, lda (orthogonal or not) and sir the canonical correlations are tested one
-        after the other, with the ridge: correlations of two views, or of the columns with classes
-        or slices. The ridge of orthogonal-lda is in units of the total covariance. Other
-        methods, and methods with shrinkage, compare each score with the best score of permuted
-        data, which is conservative after the first direction. NaN if every permutation has the
-        same score, or if the direction does not exist.
+        scores. For cca, lda (orthogonal or not) and sir the canonical correlations, with the ridge,
+        are tested one after the other: those of two views, or of the columns with classes or
+        slices. The ridge of orthogonal-lda is in units of the total covariance. Other methods, and
+        methods with shrinkage, compare the score of each direction with the best score of permuted
+        data, which is conservative after the first direction. NaN if every permutation has the same
+        score, or if the direction does not exist.
     """
 
     question: ClassVar[str] = "Is it more than chance?"
@@ -355,8 +355,7 @@ def permutation_test(
           independent and identically distributed: if trials share a drift over the session, the
           test rejects far too often.
         - "shift": circular shifts of y, other views or columns within groups, which keep
-          autocorrelations. Shifts give an approximate test of stationary series, with p at least
-          1/n.
+          autocorrelations. Shifts give an approximate test of stationary series; p is at least 1/n.
 
         "auto" is "rows" without groups. With groups "auto" is "groups" if y is constant in groups,
         or if several views have trials of equal length; otherwise "within".
@@ -561,7 +560,7 @@ def _F(name: str, step: int, value: float, F: float, *df: float) -> Statistic:
 
 @dataclass(frozen=True)
 class ParametricTest(Pickled):
-    """Sequence of tests: of all directions, of all but the first, and so on.
+    """Sequence of significance tests: of all directions, of all but the first, and so on.
 
     Attributes
     ----------

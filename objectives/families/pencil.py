@@ -204,8 +204,7 @@ class Shrinking(Objective):
         standardised columns. The result's parameters contain the shrinkage intensity. The rule
         takes two additional passes over the rows.
     ridge : float
-        Constant added to the diagonal of the denominator matrix, relative to the mean of the
-        diagonal.
+        Constant added to the diagonal of the denominator's matrix, relative to its mean.
     """
 
     shrinkage: float | str | None = optional_word(("auto",))
@@ -256,8 +255,8 @@ class ShrinkingViews(Shrinking):
     ----------
     shrinkage : "auto" or None
         "auto" shrinks the covariance of the concatenated views towards its diagonal by Ledoit and
-        Wolf's rule. One intensity for covariances within and between views ensures that no
-        correlation exceeds 1. The result's parameters contain the intensity.
+        Wolf's rule. Covariances within and between views are shrunk with the same intensity, so
+        that no correlation exceeds 1. The result's parameters contain the intensity.
     """
 
     def opened(self, data: Data) -> tuple[list[Compact], JointShrinkage | None]:
