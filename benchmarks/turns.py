@@ -131,14 +131,14 @@ def _run(
         for name, (call, value) in made.items():
             sender.send(("begins", name, None))
             with contextlib.suppress(OSError):
-                Path("/proc/self/clear_refs").write_text("5")  # resets the peak of the memory
+                Path("/proc/self/clear_refs").write_text("5")  # resets the peak memory use
             before = in_mebibytes("VmRSS")
             began = time.perf_counter()
             try:
                 spent, result = _timed(call, watch)
             except ImportError:
                 continue
-            except Exception as error:  # the row of a method names its error
+            except Exception as error:  # the table row of a method shows the method's error
                 sender.send(("failed", name, type(error).__name__))
                 continue
             clock[name] = time.perf_counter() - began

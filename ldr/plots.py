@@ -209,7 +209,7 @@ def draw_comparison(figure: Figure | SubFigure, result: Result, X: Rows, y: PerR
     names = axis_names(result)
     axes = _draw(left, before, colouring, extent, _plain(names))
     others = _draw(right, after, colouring, extent, names)
-    if result.r == 1:  # for one component both histograms have the same height
+    if result.r == 1:  # for one component the two panels' histograms have the same height
         limits = [ax.get_ylim() for ax in (axes[0], others[0])]
         for ax in (axes[0], others[0]):
             ax.set_ylim(min(low for low, _ in limits), max(high for _, high in limits))

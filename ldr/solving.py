@@ -332,7 +332,7 @@ def solve(
     if isinstance(X, Covariance):
         X, y, sample_weight = X.given(objective, y, sample_weight, groups)
     with within(as_seconds(time_limit)) as deadline, _compilations() as compiled:
-        if math.isfinite(deadline.seconds):  # scikit-learn is imported early: it takes a second
+        if math.isfinite(deadline.seconds):  # import scikit-learn, which takes a second, in advance
             _ = errors.ConvergenceWarning
         deadline.task = "the data were opened"
         data = opened(objective, X, y, sample_weight, groups)

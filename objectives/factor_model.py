@@ -129,7 +129,7 @@ class Posterior:
         K = np.eye(r) + over_columns(light, outer(root, root))
         self.R = np.linalg.cholesky(K).swapaxes(1, 2)
         if len(heavy):
-            heavy = heavy[np.argsort(-sizes[heavy])]  # QR is more accurate for sorted rows
+            heavy = heavy[np.argsort(-sizes[heavy])]  # QR is more accurate if rows are sorted
             rows = observed.patterns[:, heavy, None] * root[heavy]
             self.R = np.asarray(np.linalg.qr(np.concatenate([rows, self.R], axis=1), mode="r"))
         self._inverse = np.asarray(np.linalg.inv(self.R), dtype=np.float64)

@@ -276,8 +276,8 @@ def _is_saturated(p: Array) -> bool:
 
 HINGES = ("squared", "linear")
 
-# Full-rank problem: stopping rule, and number of rows for this problem and for random starts. With
-# all 2000 rows and 50 columns each of these takes a quarter of the time of all runs.
+# Problem with a square M, for initial points: stopping rule, and number of rows, also for random
+# starts. With 2000 rows and 50 columns it would take a quarter of the time of all runs.
 _ROUGHLY, _SOME_ROWS = Stopping(1e-4, 50), 1000
 
 

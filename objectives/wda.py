@@ -430,7 +430,7 @@ def trace_ratio_directions(X: Array, groups: ClassMoments, weights: Array | None
     within, between = 2.0 * groups.within, (c - 1) * groups.within + c * groups.between
     best = M = principal_directions(weighted(X, weights), r)
     last, rounding = np.inf, len(X) * _EPS
-    while last > rounding:  # a ratio of zero cannot decrease further
+    while last > rounding:  # a ratio that is zero cannot decrease further
         w, b = (float(np.vdot(M, S @ M)) for S in (within, between))
         if not (b > 0 and w / b < last):
             break

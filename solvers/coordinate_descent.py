@@ -24,8 +24,8 @@ from ldr.solvers.solver import VALUE_ROUNDING, Solver, State
 _FACES = 20
 # Threshold: a vector of signs is outside the row space of Z if its relative residual is larger.
 _UNSEEN = 1e-8
-# Threshold: an SVD of Z, ten times slower, is used if the ratio of pivots of Z'Z or ZZ' is smaller.
-# With larger ratios the next step corrects the error, which is below 1e-4 of the step.
+# Threshold: an SVD of Z, ten times slower than Cholesky, is used if the ratio of pivots of Z'Z or
+# ZZ' is smaller. Otherwise the next step corrects the error, which is below 1e-4 of the step.
 _INDEPENDENT = 1e-6
 
 

@@ -169,7 +169,7 @@ class SelfConsistentField(Solver[FieldState]):
             if span is M:  # M holds eigenvectors of A - shift B, so that a tangent is known
                 slope = -float(np.vdot(M * ratio.weights, ratio.B @ M))
                 tangents = (*tangents[-1:], Tangent(shift, slope * (shift + new.value), slope))
-            if gain < -nothing:  # only rounding can decrease the ratio
+            if gain < -nothing:  # only rounding errors can decrease the ratio
                 return FieldState(old, span=span, halt=Status.ROUNDING)
             # Convergence is quadratic: a gradient that does not fall by half is a rounding error.
             if gain <= nothing and new.gradient_norm > 0.5 * old.gradient_norm:

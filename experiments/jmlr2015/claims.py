@@ -27,7 +27,7 @@ SAME_VALUE = 1e-6  # threshold: the values of two starts are equal if they diffe
 ABOUT_TEN_PERCENT = (0.05, 0.20)
 ABOUT_LINEAR = (0.7, 1.3)  # range of the slope of log seconds against log d
 CONVERGED_GAP = 1e-9
-LITTLE = 2.0  # threshold: a smaller ratio between manifolds is negligible
+LITTLE = 2.0  # threshold: iterations and time on two manifolds differ little below this ratio
 SIGNIFICANT = 0.05
 
 

@@ -60,7 +60,7 @@ def compare(values: np.ndarray, bar: Bar, method: str, name: str) -> Comparison:
     """
     median = float(np.median(values))
     inside = bar.low <= median <= bar.high
-    if published.is_zero(bar.median):  # the bar has no width at the axis's resolution
+    if published.is_zero(bar.median):  # the published bar has no width at the axis's resolution
         inside = abs(median) <= published.RESOLUTION
     rng = np.random.default_rng([bar.x, len(values)])
     ours = np.median(rng.choice(values, (RESAMPLES, len(values))), axis=1)

@@ -150,7 +150,7 @@ def _rotated(rows: Array, rng: np.random.Generator) -> Array:
     first = np.diag(reflectors).copy()
     beta = -np.copysign(np.linalg.norm(reflectors, axis=0), first)
     scales = (beta - first) / beta
-    scales[-1] = 0.0  # the last reflector has one entry, of which only the sign matters
+    scales[-1] = 0.0  # the last Householder reflector has one entry, of which only the sign matters
     reflectors /= first - beta
     turned, _, failed = dormqr(
         "L", "N", reflectors, scales, (rows * np.sign(beta)).T, lwork=64 * len(rows), overwrite_c=1

@@ -139,7 +139,7 @@ TRIED = {
     "mnist": (1, 2, 3, 5, 7, 9, 12, 16, 24, 32, 48),
     "faces": (2, 5, 10, 20, 30, 39, 50, 70, 100),
 }
-ALL = {"neighbours": 10**6}  # limited to the size of a class minus one
+ALL = {"neighbours": 10**6}  # the number of neighbours is limited to the size of a class minus one
 NESTED: dict[str, tuple[str, dict[str, Any]]] = {  # the leading columns are optimal for a smaller r
     "PCA": ("pca", {}),
     "LPP": ("lpp", {"graph": "classes"}),

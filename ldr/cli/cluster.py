@@ -86,7 +86,7 @@ def _rows(path: Path, ending: str, separator: str, header: bool) -> Rows:
         return frames.read_parquet(path)
     import pandas
 
-    # By default pandas before version 3.1 reads numbers with an error in the last place.
+    # Before version 3.1 pandas by default rounds the last digit of some numbers wrongly.
     exactly = {"float_precision": "round_trip"} if pandas.__version__ < "3.1" else {}
     numbers = frames.read_csv(path, sep=separator, header=0 if header else None, **exactly)
     columns = named(tuple(map(str, numbers.columns)), path.name)

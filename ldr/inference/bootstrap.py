@@ -274,7 +274,7 @@ def bootstrap(
         for k, P in enumerate(as_tuple(result.P))
     ]
     scores = None
-    if not objective.traits.transposed:  # in methods of the transposed data maps are aligned
+    if not objective.traits.transposed:  # methods of transposed data align maps instead of scores
         views = zip(sampled.data.views, as_tuple(result.mean), strict=True)
         scores = np.hstack([view.dense() - mean for view, mean in views])
     return Bootstrap(

@@ -241,7 +241,7 @@ def of_dynamics(X: Traced, M: Traced, *given: Traced, skew: bool) -> Observed:
         states, moves = middles_and_steps(Z)
     V, Y = moves / pace, states @ M / place
     S, T = Y.T @ Y, (V @ M).T @ Y
-    if skew:  # the skew matrix D of derivatives solves D S + S D = T - T'
+    if skew:  # the skew matrix of derivatives solves a Lyapunov equation
         unit = jnp.eye(len(S))
         D = jnp.linalg.solve(jnp.kron(unit, S) + jnp.kron(S, unit), (T - T.T).ravel())
         D = D.reshape(S.shape)
@@ -468,7 +468,7 @@ def factor_model(optimum: Optimum, objective: Objective, data: Data) -> TracedRo
     if not isinstance(problem, FactorLikelihood):
         return None
     noise, X, mask = problem.noise, samples.dense(), None
-    if len(problem.manifold.factors) > 2:  # a third factor of the manifold is the mean
+    if len(problem.manifold.factors) > 2:  # the third factor of a product manifold is the mean
         mask = (~np.isnan(X)).astype(float)
     unit = problem.objective.sign * problem.unit
     given = mask, problem.views[0].mean, problem.scale, noise.floor, unit

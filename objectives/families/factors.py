@@ -457,7 +457,7 @@ class IncompletePoint(LikelihoodPoint):
         weighted = posterior.deviation @ dB
         weighted -= observed.ones * (observed.mask @ (dmean * posterior.B))
         dy = observed.times(posterior.V, weighted - observed.times(dK, posterior.y))
-        # The residual R_ij = x_ij - mean_j - M_j'y_i changes by -rows_i'columns_j.
+        # The derivative of the residual R_ij = x_ij - mean_j - M_j'y_i is -rows_i'columns_j.
         rows = np.hstack([posterior.y, observed.ones, dy])
         columns = np.hstack([dM, dmean, M])
         of_R = posterior.residual.T @ rows

@@ -170,7 +170,7 @@ def landmarks_of(name: str, samples: Samples, landmarks: int | str | None) -> in
     return m
 
 
-# Approximation of K: constructor of the problem, landmarks Z, message.
+# Approximation of a kernel matrix: constructor of the problem, landmarks, message.
 Approximation = tuple[Callable[..., "Landmarks"], Array, str]
 
 

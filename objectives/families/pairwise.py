@@ -51,7 +51,7 @@ from ldr.solvers.problem import Point
 # Number of distances in a block: half a MiB, so that it fits into the cache.
 _BLOCK_NUMBERS = 2**16
 
-# For rows D of a distance matrix: value phi, W = dphi/dD, and map dD -> dW (may overwrite dD).
+# For some rows D of distances: value phi(D), W = dphi/dD, and map dD -> dW (may overwrite dD).
 Told = tuple[float, Array, Callable[[Array], Array]]
 # Function that adds half of the contribution of some rows to a Hessian product.
 RowProduct = Callable[[Array, Change], None]

@@ -52,7 +52,7 @@ def _diagonal_form(piece: Samples, counts: Array, centre: Centre) -> Array:
         if not c.all():
             Z, c = Z[there := np.flatnonzero(c)], c[there]
         Z = less(Z, centre)
-        if (c > 0).all():  # the symmetric product Z'Z takes half of the time
+        if (c > 0).all():  # the symmetric product Z'Z takes half of a general product's time
             Z = Z * np.sqrt(c)[:, None]
             found += Z.T @ Z
         else:

@@ -103,7 +103,7 @@ _CONSTANT = 1e-14
 _TELLING, _DIFFERENT = 3, 1e-11
 # The product X'LZ is stored if it has at most this many nonzero entries per entry of X.
 _FILLED = 4.0
-# Iterative eigensolver: tolerance relative to the largest eigenvalue, limit of matrix products.
+# Iterative eigensolver: tolerance relative to the largest eigenvalue; largest number of products.
 _EXACT, _MOST_PRODUCTS = 1e-8, 3000
 
 

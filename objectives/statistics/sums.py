@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 Codes = npt.NDArray[np.intp]
 
-# Number of rows whose mean shifts the data, with an error of 1/16 of a standard deviation.
+# The data are shifted by the mean of this many rows, which errs by 1/16 of a standard deviation.
 _PILOT_ROWS = 256
 # Rows are not shifted if all means are within this many standard deviations of zero. Omitting the
 # shift saves a copy and a fifth of the time, and multiplies relative errors by at most 26.
