@@ -57,22 +57,23 @@ MODELS: dict[str, type] = {
 }
 
 _PARAMETERS = """n_components : int, float, "auto" or None
-    Number of components, a share of the variance, or a rule: r of `ldr.solve`. None keeps all
-    dimensions in which the data vary.
+    Number of components, or the share of the variance or the rule that determines the number: see
+    r of `ldr.solve`. None keeps all dimensions in which the data vary.
 {own}standardise, solver, start, starts, workers, tolerance, max_iterations, time_limit, certify
     As in `ldr.solve`.
 observers, random_state, device
     As in `ldr.solve`.
 verbose : bool
-    True to follow each run: see `ldr.observers.Progress`, and without a terminal `Log`.
+    True to show each run by `ldr.observers.Progress`, or `Log` without a terminal.
 warm_start : bool
-    True to begin a further `fit` at the solution of the one before.
+    True to start a further `fit` at the previous solution.
 rotation : str, optional
-    "varimax", "quartimax", "promax" or "oblimin": see `ldr.Result.rotate`."""
+    Rotation of M: "varimax", "quartimax", "promax" or "oblimin"; see `ldr.Result.rotate`."""
 
 _DOCSTRING = """{summary}
 
-The registry's {name!r} as a scikit-learn transformer: {formula}.
+A scikit-learn transformer for the objective {name!r}, {formula}, in the
+symbols of `ldr.objectives.{objective}`.
 
 Parameters
 ----------
