@@ -35,7 +35,7 @@ DASHED: Style = {"color": HIGHLIGHT, "linestyle": "--"}
 
 
 def new_figure(width: float, height: float) -> Figure:
-    """Return an empty figure of a size in inches, which pyplot does not know."""
+    """Return an empty figure of a given size in inches, without registering it with pyplot."""
     needed("matplotlib", "a picture")
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.figure import Figure

@@ -304,9 +304,9 @@ def compare(
     - a response: Q2 and RMSECV of `predict`, or of least squares on the components; and Q2 of the
       nearest training samples;
     - labels or a quantity of trials (csp, spoc, xdawn): accuracy or Q2 from features of each trial;
-    - several views: Q2 of the last view from the first, and the mean product of paired scores in
-      units of their training standard deviations;
-    - a time series: Q2 of the next step;
+    - several views: Q2 of the last view predicted from the first; and the mean product of the
+      scores of two views, each divided by its standard deviation in the training samples;
+    - a time series: Q2 of the prediction of the next step;
     - missing values: Q2 of observed entries that were hidden; X alone: Q2 of the columns of X.
 
     Q2 is 1 - (sum of squared errors) / (sum of squared errors of the training mean). Statistics
@@ -322,8 +322,8 @@ def compare(
     y : array (n,), optional
         Labels or a response.
     r : int, float or "auto"
-        Number of components, for all methods. For a share of the variance or "auto" pca of all rows
-        (ppca if values are missing) determines r, as in `ldr.solve`.
+        Number of components, for all methods. A share of the variance or "auto" determines r by pca
+        of all rows (ppca if values are missing), as in `ldr.solve`.
     folds : int or splitter of scikit-learn
         As in `ldr.path`.
     sample_weight : array (n,), optional

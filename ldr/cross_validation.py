@@ -357,8 +357,9 @@ def score(
     - ppca and fa: the mean log-likelihood per sample.
     - pca, mds, log-det-pca, sparse-pca, robust-pca: minus the mean squared error of reconstructing
       a sample about the training mean.
-    - Several views: the mean product of paired scores in units of their training standard
-      deviations (over samples and pairs of views), summed over the components.
+    - Several views: the scores are divided by their standard deviations in the training samples.
+      The products of the scores of two views are averaged over samples and pairs of views, and
+      summed over components.
     - Other methods: the objective of the new samples at the result's matrix, negated if the method
       minimises. Time series are centred about the training mean, other samples about their own
       mean (csp, spoc, xdawn and ssd do not centre).

@@ -180,7 +180,7 @@ def parallel_analysis(
     draws : int
         Number of null data sets.
     quantile : float
-        Quantile of each null eigenvalue that is its threshold, between 0 and 1.
+        Level, between 0 and 1, of the quantile of each null eigenvalue that is the threshold.
     random_state : int or Generator, optional
 
     Returns
@@ -192,7 +192,7 @@ def parallel_analysis(
     Raises
     ------
     ldr.errors.ArgumentError
-        An unknown null, a quantile that is not between 0 and 1, or draws below 1.
+        The null is unknown, the quantile is not between 0 and 1, or draws is less than 1.
     ldr.errors.DataError
         Two columns have no row in which both are observed.
 

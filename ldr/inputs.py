@@ -151,7 +151,7 @@ def covariance(
     S : array or DataFrame (d, d)
         Divided by n, as ``numpy.cov(X.T, bias=True)``, or correlations. A DataFrame has names.
     n : float
-        Number of samples that S was computed from, for likelihoods and sums of squares.
+        Number of samples from which S was computed; likelihoods and sums of squares need n.
     mean : array (d,), optional
         Mean of the samples, which `Result.transform` subtracts; 0 by default.
     views : sequence of int, optional

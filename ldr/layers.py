@@ -75,9 +75,10 @@ def layer(
     Raises
     ------
     ldr.errors.ArgumentError
-        An unknown objective, or a non-integer r. In a call: r larger than d, or a missing y.
+        The objective is unknown, or r is not an integer. In a call of the layer: r > d, or y is
+        missing.
     ldr.errors.DataError
-        In a call: arrays of wrong shapes, or a wrong number of views.
+        In a call of the layer: arrays have wrong shapes, or the number of views is wrong.
 
     Notes
     Within `jax.jit` and `jax.vmap`, and in the backward pass, jax raises its own error

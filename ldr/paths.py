@@ -228,21 +228,22 @@ def path(
     solver, starts, tolerance, max_iterations, certify
         As in `ldr.solve`.
     dimensions : sequence of int
-        Values of r, such as ``range(1, 11)``; they are sorted. With folds 0 is allowed for scores
-        that are defined at r = 0: by the mean, the largest class, or independent columns.
+        Values of r, such as ``range(1, 11)``; they are sorted. With folds 0 is allowed if a model
+        without components can be scored: the mean, the largest class, or independent columns.
     folds : int or splitter of scikit-learn, optional
         Score each dimension on held-out samples, as `ldr.score`; pca and its variants on held-out
-        entries. All statistics are of the training samples of a fold. A number means `GroupKFold`
-        with groups (`StratifiedGroupKFold` for labels), and whole trials or blocks with a gap in
-        time order. Otherwise it means shuffled `KFold` (`StratifiedKFold` for labels). A splitter,
-        such as `LeaveOneOut()`, splits the samples or trials. A background is not split.
+        entries. All statistics are computed from the training samples of a fold. A number means
+        `GroupKFold` with groups (`StratifiedGroupKFold` for labels), and whole trials or blocks
+        with a gap in time order. Otherwise it means shuffled `KFold` (`StratifiedKFold` for
+        labels). A splitter, such as `LeaveOneOut()`, splits the samples or trials. A background is
+        not split.
     rule : {"best", "one-standard-error"}, optional
         Rule for `chosen`: the best pooled score, or the smallest r whose score is at most one
         standard error below the best. The latter is the default for predictions and products.
     random_state : int or Generator, optional
         Seed of the folds and of random starts.
     **parameters
-        Parameters of an objective given by name.
+        Parameters of the objective, if given by name.
 
     Returns
     -------
@@ -253,7 +254,7 @@ def path(
     Raises
     ------
     ldr.errors.ArgumentError
-        A dimension is missing, repeated or out of range, or the folds do not fit the rows.
+        No dimension is given, one is repeated or out of range, or the folds do not fit the rows.
 
     Examples
     --------

@@ -47,7 +47,7 @@ def load(path: str | Path) -> Result:
     ------
     FileNotFoundError
     ldr.errors.DataError
-        The file is no model, is damaged, or was written by a later version of ldr.
+        The file is not a saved result, is damaged, or was written by a later version of ldr.
 
     Examples
     --------

@@ -114,8 +114,8 @@ def regularisation_path(
     Raises
     ------
     ldr.errors.ArgumentError
-        No penalty, or a negative one; an objective that already has a penalty (except the three
-        named above); otherwise as in `ldr.solve`.
+        No penalty is given, or a negative one, or the objective already has a penalty (except
+        sparse-pca, sparse-lda and sparse-cca); otherwise as in `ldr.solve`.
     ldr.errors.TimeLimitError
         The time limit passed before the first solution.
 

@@ -210,8 +210,8 @@ def solve(
         between 0 and 1 selects the fewest components that explain this share of the variance, for
         closed forms with orthonormal M (pca, mds, ...). For tica and vamp it is the share of the
         kinetic variance, the sum of all squared autocorrelations. "auto" selects r by parallel
-        analysis (pca, mds, log-det-pca) or by the least BIC (ppca, fa). For ppca and fa 0 is the
-        model of independent columns. A message names the rule; statistics are then computed again.
+        analysis (pca, mds, log-det-pca) or by the least BIC (ppca, fa). For ppca and fa r = 0 is
+        the model of independent columns. A message names the rule; statistics are recomputed.
     y : array (n,), optional
         Labels (orthogonal-lda, or a graph of the classes) or response (sdr, hsic, sir, save,
         regressions). For a table's path also the name of a column, or ``("label", str)`` to read
@@ -259,7 +259,7 @@ def solve(
     tolerance : float
         Stop at |gradient| <= tolerance * |value at the start|; this is invariant to the data scale.
     max_iterations : int, optional
-        Limit of iterations from each start, with preparatory runs; by default the solver's own.
+        Limit of iterations from each start, preparatory runs included; by default the solver's own.
     time_limit : float, optional
         Seconds for the whole call: reading, statistics, baseline, all starts, certificate. The call
         exceeds the limit by at most one block of pairs of samples, one pass over the data or one
@@ -289,9 +289,9 @@ def solve(
     Raises
     ------
     ldr.errors.ArgumentError
-        An unknown name, a wrong type, an r out of range.
+        A name is unknown, an argument has the wrong type, or r is out of range.
     ldr.errors.DataError
-        NaN, a wrong shape, or labels that do not match the samples.
+        The data contain NaN or have a wrong shape, or labels do not match the samples.
     ldr.errors.SingularError
         A matrix that must be inverted is singular, or a ratio or a likelihood is unbounded.
     ldr.errors.ObjectiveError

@@ -84,8 +84,7 @@ class Check(Pickled):
     tangent_error : float
         Relative norm of the Riemannian gradient's component normal to the manifold.
     invariance_error : float
-        |f(MQ) - f(M)| for a random orthogonal Q (the same for all views), relative to changes of f
-        near M.
+        |f(MQ) - f(M)| for a random orthogonal Q (one for all views), relative to variations near M.
     declared_manifold, implied_manifold : str
         The manifold that the objective declares, and the one that its invariance implies:
         "grassmann" if f(MQ) = f(M), otherwise "stiefel"; for products each factor separately. With
@@ -165,17 +164,18 @@ def check(
 
     If the objective has a non-smooth penalty, the derivatives of its smooth part are tested.
 
-    R(tV) is the retraction curve from M in a random direction V. The Taylor errors
-    |f(R(tV)) - f(M) - t <g, V>| and |f(R(tV)) - f(M) - t <g, V> - t^2/2 <V, Hess V>| must be of
-    the orders t^2 and t^3 (median of three V). The Hessian must be symmetric; f(MQ) is tested too.
+    R(tV) is the retraction curve from M in a random direction V. The errors |f(R(tV)) - f(M) - t
+    <g, V>| and |f(R(tV)) - f(M) - t <g, V> - t^2/2 <V, Hess V>| of Taylor's formula must be of the
+    orders t^2 and t^3 (median of three V). The Hessian must be symmetric; on "grassmann" f(MQ) must
+    equal f(M).
 
     Parameters
     ----------
     objective : str or Objective
         As in `ldr.solve`, for example an objective of your own (`ldr.objective`).
     X, r, y, sample_weight, groups, standardise, **parameters
-        As in `ldr.solve`. r >= 2 is needed to tell the Grassmann from the Stiefel manifold. If X is
-        in a file or on a cluster, objectives with ``sum_over_rows=True`` use the first rows.
+        As in `ldr.solve`. Only r >= 2 distinguishes the Grassmann from the Stiefel manifold. If X
+        is in a file or on a cluster, objectives with ``sum_over_rows=True`` use the first rows.
     random_state : int or Generator
         Seed of the point and of the directions.
 
@@ -187,7 +187,7 @@ def check(
     Raises
     ------
     ldr.errors.ArgumentError, ldr.errors.DataError, ldr.errors.SingularError
-        As `ldr.solve` does.
+        Raised as by `ldr.solve`.
     ldr.errors.ObjectiveError
         An objective of your own has no finite scalar value. A wrong gradient, Hessian or manifold
         raises no error but fails the check.

@@ -69,9 +69,9 @@ def trials(X: Rows, layout: str | None = None) -> Trials | tuple[Trials, ...]:
     Raises
     ------
     ldr.errors.ArgumentError
-        An unknown layout.
+        The layout is unknown.
     ldr.errors.DataError
-        X holds no trials, or trials of different channels.
+        X holds no trials, or its trials have different channels.
 
     Warns
     -----
@@ -200,7 +200,7 @@ def log_power(result: Result, X: Rows, groups: PerRow = None) -> Array:
     result : Result
         Result of a single view.
     X : Trials of `ldr.trials`, or Epochs of mne
-        Or samples in rows, with `groups`.
+        Or an array of samples in rows, if `groups` is given.
     groups : array (n,), optional
         The trial of each row; the rows of a trial must be contiguous.
 
@@ -211,9 +211,9 @@ def log_power(result: Result, X: Rows, groups: PerRow = None) -> Array:
     Raises
     ------
     ldr.errors.ArgumentError
-        A result of several views.
+        The result has several views.
     ldr.errors.DataError
-        No trials, or a trial in which a component is zero throughout.
+        X has no trials, or a component is zero in a whole trial.
 
     Examples
     --------

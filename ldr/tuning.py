@@ -234,7 +234,7 @@ def tune(
     Raises
     ------
     ldr.errors.ArgumentError
-        An unknown or non-positive parameter, or a loss that needs y without y.
+        A parameter is unknown or not positive, or the loss needs y and y is not given.
     ldr.errors.ObjectiveError
         The loss is not a finite real number.
     ldr.errors.SingularError

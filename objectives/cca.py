@@ -134,8 +134,8 @@ class CCA(ShrinkingCorrelation, transposed=False, scale_free=True, stacks=True, 
     In whitened variables the problem is max tr(M_a'C_aa^{-1/2} C_ab C_bb^{-1/2} M_b), with P_a =
     M_a'C_aa^{-1/2} and P_b = M_b'C_bb^{-1/2}. Leading singular vectors solve the problem exactly;
     the singular values are the canonical correlations, unchanged by invertible affine maps of
-    either view. With n samples in general position max(0, d_a + d_b - (n - 1)) correlations are 1
-    for any data; a warning reports this. For three or more views take mcca.
+    either view. With n samples of d_a and d_b features at least max(0, d_a + d_b - (n - 1))
+    correlations are 1; a warning reports this. For three or more views take mcca.
 
     Use it for the textbook's canonical correlations, whose components are uncorrelated but whose
     directions are not orthogonal. Do not use it with more features than samples, where every
@@ -212,8 +212,7 @@ class MaxBet(ManyViews):
 
     Use it to represent several views in one space, such as brain recordings of several people who
     saw the same film, if each view's own variance should count. Do not use it if views differ in
-    scale, because large variances dominate: scale the views, or take maxdiff, which excludes own
-    variances.
+    scale, because large variances dominate: scale the views, or take maxdiff without own variances.
 
     Source: Van de Geer 1984; ten Berge 1988; Chen et al. 2015 (shared response).
     """
@@ -267,11 +266,11 @@ class MCCA(ShrinkingViews, ManyViews, transposed=False, scale_free=True):
         \max_P \sum_{i<j} \operatorname{tr}(P_i C_{ij} P_j'), \quad \frac{1}{K} \sum_i P_i
         C_{ii} P_i' = I
 
-    Averaged over the K views a component has unit variance; in whitened variables sum_i M_i'M_i = K
-    I and P_i = M_i'C_ii^{-1/2}. The leading eigenvectors of C w = lambda blkdiag(C_ii) w are the
-    exact solution, with the value K sum(lambda - 1)/2. The eigenvalues lambda, from 0 to K, are
-    those of the sum of the projectors onto the views, as in generalised CCA (MAXVAR). For two views
-    the method is cca.
+    The variance of a component, averaged over the K views, is 1; in whitened variables sum_i
+    M_i'M_i = K I and P_i = M_i'C_ii^{-1/2}. The leading eigenvectors of C w = lambda blkdiag(C_ii)
+    w, C the joint covariance, are the exact solution, with the value K sum(lambda - 1)/2. The
+    eigenvalues lambda, from 0 to K, are those of the sum of the projectors onto the views, as in
+    generalised CCA (MAXVAR). For two views the method is cca.
 
     Use it for shared variation of three or more views: the optimum is global, and the directions of
     a view need not be orthogonal. Do not use it if each view should be projected orthogonally: take

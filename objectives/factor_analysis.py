@@ -101,8 +101,7 @@ class FactorAnalysis(
 
     Use it when a likelihood is needed and noise variances differ between features, as in
     questionnaires or sensors. The result does not depend on the features' units. Do not use it with
-    few samples or few features: noise variances can converge to zero (Heywood cases, which are
-    reported).
+    few samples or few features: noise variances can converge to zero (Heywood cases).
 
     Source: Joreskog 1967; Rubin & Thayer 1982 (EM); Cunningham & Ghahramani 2015, 3.1.2.
 
@@ -435,10 +434,10 @@ class PPCA(
 
     The model is x = My + noise, y ~ N(0, I), noise ~ N(0, s2 I), s2 = sigma^2, with any d x r
     matrix M. The negative log-likelihood includes the constant n d/2 log 2 pi. The maximum
-    likelihood estimate is M = U_r (L_r - s2 I)^{1/2}, up to a rotation M -> MQ, where s2 is the
-    mean of the d - r discarded eigenvalues of C. P = (M'M + s2 I)^{-1} M' gives the posterior mean
-    of y. The result's `model` scores samples, imputes missing entries and returns posterior
-    covariances and the Bayesian information criterion (BIC).
+    likelihood estimate is M = U_r (L_r - s2 I)^{1/2}, up to a rotation M -> MQ, with the r leading
+    eigenvectors U_r and eigenvalues L_r of C; s2 is the mean of the d - r other eigenvalues. P =
+    (M'M + s2 I)^{-1} M' gives the posterior mean of y. The result's `model` scores samples, imputes
+    missing entries and returns posterior covariances and the Bayesian information criterion (BIC).
 
     Missing entries of X are NaN. If entries are missing, the likelihood of the observed entries is
     maximised over M, log s2 and the mean, without a closed form. The baseline is the closed form

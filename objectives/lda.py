@@ -63,8 +63,7 @@ class DiscriminantMethod(
         number s between 0 and 1 replaces each covariance C by (1 - s) C + s tr(C)/d I.
     ridge : float
         Constant added to the diagonal of S_W, relative to the mean of the diagonal. If S_W is
-        singular, orthogonal LDA needs a ridge, and LDA without one is restricted to the range of
-        S_W.
+        singular, orthogonal LDA needs a ridge, and LDA without one is restricted to S_W's range.
     covariance_estimator : object, optional
         Estimator of the covariance of each class and of all rows, instead of shrinkage: an
         estimator of `sklearn.covariance`, or any object with `fit(X)` and `covariance_`. Rows are

@@ -69,12 +69,12 @@ class OLPP(OrthonormalGraph, LaplacianMethod):
     .. math:: \min_{M'M=I} \operatorname{tr}(M'X'LXM)
 
     The Laplacian is L = D - W for the weights W of a graph, where D is the diagonal matrix of W's
-    row sums. With the graph of classes X'LX is the within-class scatter. P = M'. The bottom
+    row sums. With graph="classes" the matrix X'LX is the within-class scatter. P = M'. The bottom
     eigenvectors of X'LX, among directions with variance, are the exact solution.
 
     Use it to keep neighbours close, with orthonormal directions. Do not use it if the variance of
-    some directions is very small, because such directions are optimal: take orthogonal-lpp, or pca
-    before the method.
+    some directions is very small, because these are optimal: take orthogonal-lpp, or pca before the
+    method.
 
     Source: Kokiopoulou & Saad 2007; Kokiopoulou, Chen & Saad 2011.
     """
@@ -94,7 +94,7 @@ class OrthogonalLPP(RatioGraph, LaplacianMethod):
     of (X'LX, X'DX) and is optimal for r = 1 only.
 
     Use it to keep neighbours close relative to the total variation, in an orthogonal projection. Do
-    not use it to unfold a curved manifold: no linear map can.
+    not use it to unfold a curved manifold.
 
     Source: Kokiopoulou, Chen & Saad 2011; Ngo, Bellalij & Saad 2012.
     """
@@ -181,8 +181,8 @@ class ONPP(OrthonormalGraph, ReconstructionMethod):
 
     .. math:: \min_{M'M=I} \|(I - W)XM\|_F^2
 
-    The matrix W contains the weights of locally linear embedding. With the graph of classes X'(I -
-    W)'(I - W)X is the within-class scatter. P = M'. The bottom eigenvectors of X'(I - W)'(I - W)X,
+    The matrix W contains the weights of locally linear embedding. With graph="classes" the matrix
+    X'(I - W)'(I - W)X is the within-class scatter. P = M'. The bottom eigenvectors of this matrix,
     among directions with variance, are the exact solution.
 
     Use it to preserve each sample's reconstruction from neighbours, with orthonormal directions. Do
@@ -207,8 +207,7 @@ class OrthogonalNPE(RatioGraph, ReconstructionMethod):
     optimal for r = 1 only.
 
     Use it to preserve each sample's reconstruction from neighbours, relative to the total
-    variation, in an orthogonal projection. Do not use it to unfold a curved manifold: no linear map
-    can.
+    variation, in an orthogonal projection. Do not use it to unfold a curved manifold.
 
     Source: Kokiopoulou, Chen & Saad 2011; Ngo, Bellalij & Saad 2012.
     """

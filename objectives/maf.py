@@ -144,8 +144,7 @@ class SquaredDifference(StatedMethod, LaggedMethod):
     the trace is maximised.
 
     Use it when samples are in time order, for the largest or smallest changes over a lag. Do not
-    use it for slow components, because directions of small variance are optimal: take sfa with
-    whiten=True.
+    use it for slow components, because small variances are optimal: take sfa with whiten=True.
 
     Source: Cunningham & Ghahramani 2015, 3.1.5 and 3.1.6.
 

@@ -47,13 +47,13 @@ class Traits:
     Attributes
     ----------
     any_views : bool
-        More data matrices than `views` are accepted.
+        More data matrices than `views` are accepted if True.
     transposed : bool
         True if the map is P = M', False for whitened variables and coefficients of a model.
     relative_improvement : bool
         The improvement over the baseline is reported relative to the baseline's value.
     predicts : {"", "classes", "response", "view"}
-        Prediction for new rows; "view" means the other view.
+        Kind of prediction for new rows; "view" means that one view predicts the other.
     missing, imputes, sparse : bool
         Missing values in X (NaN) are accepted; the model imputes missing values; X may be sparse.
     rule : {"parallel analysis", "bic"} or None

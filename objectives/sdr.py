@@ -117,12 +117,12 @@ class SDR(KernelMethod):
     .. math:: \min_{M'M=I} \operatorname{tr}\left(K_z (K_{XM} + n\varepsilon I)^{-1}\right)
 
     K_XM and K_z are centred Gram matrices of Gaussian kernels, exp(-||y_i - y_j||^2 / (2 sigma^2)),
-    of the projected data XM and of the response z = y. For labels the kernel is 1 if equal, else 0.
-    At the minimum M makes z independent of X given XM. P = M'. The objective has local optima in
-    general. The default starts are sliced inverse regression (the baseline), the gradient outer
-    product of a kernel regression, principal components, and the best of random directions after a
-    few steps ("screened"). From the baseline alone (``starts=1``) a symmetric dependence, such as y
-    = x_1^2, is often missed.
+    of the projected data XM and of the response z = y. For labels the kernel of y is 1 for equal
+    labels, else 0. At the minimum M makes z independent of X given XM. P = M'. The objective has
+    local optima in general. The default starts are sliced inverse regression (the baseline), the
+    gradient outer product of a kernel regression, principal components, and the best of random
+    directions after a few steps ("screened"). From the baseline alone (``starts=1``) a symmetric
+    dependence, such as y = x_1^2, is often missed.
 
     An evaluation of the exact form takes O(n^3 + n^2 p) time and O(n^2) memory, p the numerical
     rank of K_z; with m landmarks O(n m (m + p) + n d r) time and O(n (m + p)) memory.
@@ -256,9 +256,9 @@ class HSIC(KernelMethod):
     .. math:: \max_{M'M=I} \frac{\operatorname{tr}(K_{XM} K_z)}{(n-1)^2}
 
     K_XM and K_z are centred Gram matrices of Gaussian kernels, exp(-||y_i - y_j||^2 / (2 sigma^2)),
-    of the projected data XM and of the response z = y. For labels the kernel is 1 if equal, else 0.
-    Without y, z = X: the unsupervised projection preserves similarities of samples. P = M'. The
-    baseline is the solution for a linear kernel of XM, the top eigenvectors of X'K_z X.
+    of the projected data XM and of the response z = y. For labels the kernel of y is 1 for equal
+    labels, else 0. Without y, z = X: the unsupervised projection preserves similarities of samples.
+    P = M'. The baseline is the solution for a linear kernel of XM, the top eigenvectors of X'K_z X.
 
     An evaluation of the exact form takes O(n^2 r) time and O(n^2) memory; with m landmarks and a
     factor of K_z of rank p <= m, O(n m (m + p) + n d r) time and O(n (m + p)) memory.

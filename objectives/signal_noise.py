@@ -117,7 +117,7 @@ class OPCA(Shrinking, NoiseMethod, transposed=False, scale_free=True):
     scales of signal and noise.
 
     Use it when the noise was measured separately, for the largest ratio of signal to noise. Do not
-    use it with fewer noise samples than features unless with a ridge.
+    use it without a ridge if noise samples are fewer than features.
 
     Source: Diamantaras & Kung 1996; Burges 2010, 4.2.
 
@@ -209,8 +209,8 @@ class GCPCA(GeneralisedContrast, transposed=False, scale_free=True):
     C_b)B^{-1/2}M), with B = C_t + C_b and P = M'B^{-1/2}. The top generalised eigenvectors of
     (C_t - C_b, B) are the exact solution; eigenvalues lie between -1 and 1.
 
-    Use it like orthogonal-gcpca, for components that are uncorrelated over both data sets. Do not
-    use it if the projection must be orthogonal: take orthogonal-gcpca.
+    Use it instead of orthogonal-gcpca for components that are uncorrelated over both data sets. Do
+    not use it if the projection must be orthogonal: take orthogonal-gcpca.
 
     Source: de Oliveira, Garg, Hjerling-Leffler, Batista-Brito & Sjulson 2025.
     """
@@ -253,11 +253,12 @@ class DemixedPCA(Objective, weighted=True, transposed=False):
         \quad A' = (X'X + \lambda I)^{-1} X'X_f
 
     y has a column of labels for each factor (stimulus, decision, time). X_f is the contribution of
-    the sets of factors `of` to the samples. It is the mean over all other factors, minus the
-    contributions of smaller sets, with equal weights for all combinations of levels. Samples are
-    trials or their means. Here lambda is `ridge` times the mean diagonal of X'X. With the decoder D
-    = M'A the problem is min ||X_f - XD'M'||_F^2 + lambda ||MD||_F^2; the top eigenvectors are the
-    exact solution. `parameters["explained_share"]` is the value's share of ||X_f||^2. P = D.
+    the sets of factors `of` to the samples. The contribution of a set is the mean over all other
+    factors, with equal weights for all combinations of levels, minus the contributions of smaller
+    sets. Samples are trials or their means. The penalty lambda is `ridge` times the mean diagonal
+    of X'X. With the decoder D = M'A the problem is min ||X_f - XD'M'||_F^2 + lambda ||MD||_F^2; the
+    top eigenvectors are the exact solution. `parameters["explained_share"]` is the value's share of
+    ||X_f||^2. P = D.
 
     Use it when samples come from an experiment with several factors (stimulus, decision, time), to
     separate the contributions of the factors. Do not use it to discriminate classes: take lda.

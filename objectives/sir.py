@@ -75,12 +75,13 @@ class SIR(Shrinking, StatedMethod, SlicedMethod, stacks=True):
     .. math:: \max_M \operatorname{tr}(M' \operatorname{Cov}(\mathrm{E}[z \mid \text{slice}]) M)
 
     The samples are whitened, z = C^{-1/2}(x - mean); slices of the sorted response have equal
-    weight, or are classes. P = M'C^{-1/2}. The top eigenvectors are the exact solution. At most as
-    many directions as slices minus 1 are found. With classes as slices the span is that of lda.
+    weight, or are classes. P = M'C^{-1/2}. The top eigenvectors of the covariance of the slices'
+    means are the exact solution. At most as many directions as slices minus 1 are found. With
+    classes as slices the span is that of lda.
 
     Use it when a response depends on few directions of X, and X is roughly elliptically
     distributed. Do not use it for a dependence symmetric about the mean, such as y = x_1^2: take
-    save or sdr.
+    save.
 
     Source: Li 1991; Burges 2010, 4.5.
     """
@@ -107,9 +108,9 @@ class SAVE(Shrinking, StatedMethod, SlicedMethod):
     .. math:: \max_M \operatorname{tr}\left(M' \sum_b p_b (I - \operatorname{Cov}_b(z))^2 M\right)
 
     The samples are whitened, z = C^{-1/2}(x - mean), p_b is the share of slice b, and Cov_b(z) is
-    the covariance within slice b. P = M'C^{-1/2}. The top eigenvectors of the sum of matrices are
-    the exact solution. SAVE also finds symmetric dependence; noise increases with the number of
-    slices. With a ridge or shrinkage of C, Cov(z) takes the place of I.
+    the covariance within slice b. P = M'C^{-1/2}. The top eigenvectors of sum_b p_b (I -
+    Cov_b(z))^2 are the exact solution. SAVE also finds symmetric dependence; noise increases with
+    the number of slices. With a ridge or shrinkage of C, Cov(z) takes the place of I.
 
     Use it when a response depends on few directions, possibly symmetrically or through the
     variance. Do not use it for a linear dependence with few samples: take sir.
@@ -149,14 +150,15 @@ class DirectionalRegression(Shrinking, StatedMethod, SlicedMethod):
         \max_M \operatorname{tr}\left(M'\, \mathrm{E}(2I - A)^2 M\right), \quad A =
         \mathrm{E}[(z - z')(z - z')' \mid y, y']
 
-    The samples (z, y) and (z', y') are independent with z = C^{-1/2}(x - mean); A = 2I if the
-    slices of y and y' carry no information. For slices b with V_b = E[zz' | b], K = Cov(E[z | b])
-    the mean E(2I - A)^2 is 2 sum_b p_b V_b^2 + 2K^2 + 2 tr(K) K - 2I. The top eigenvectors of this
-    mean are the exact solution, P = M'C^{-1/2}. DR finds the dependence that sir and save find,
-    with fewer samples than save. With a ridge or shrinkage of C, Cov(z) takes the place of I.
+    The samples (z, y) and (z', y') are independent with z = C^{-1/2}(x - mean); the conditional
+    second moment A of z - z' is 2I if the slices of y and y' carry no information. For slices b of
+    share p_b, with V_b = E[zz' | b] and K = Cov(E[z | b]), the mean E(2I - A)^2 is 2 sum_b p_b
+    V_b^2 + 2K^2 + 2 tr(K) K - 2I. The top eigenvectors of E(2I - A)^2 are the exact solution M, and
+    P = M'C^{-1/2}. Directional regression finds the dependence that sir and save find, with fewer
+    samples than save. With a ridge or shrinkage of C, Cov(z) takes the place of I.
 
-    Use it like save with fewer samples: the response may depend on the mean or the spread of X. Do
-    not use it for X far from Gaussian, which biases the moments: take sdr or gkdr.
+    Use it instead of save if samples are few: the response may depend on the mean or the spread of
+    X. Do not use it for X far from Gaussian, which biases the moments: take sdr or gkdr.
 
     Source: Li & Wang 2007.
     """
@@ -224,8 +226,7 @@ class PrincipalHessianDirections(
     as y = x_1^2, but not linear dependence.
 
     Use it when the regression function is curved along few directions, and features are roughly
-    Gaussian. Do not use it for a linear dependence: take sir, or directional-regression for both
-    kinds.
+    Gaussian. Do not use it for a linear dependence: take sir, or directional-regression.
 
     Source: Li 1992.
     """

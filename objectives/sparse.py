@@ -182,8 +182,9 @@ class SparsePCA(SparseMethod):
 
     The data X (n x d) are centred; lambda is `penalty`. As the squared error is a sum over samples
     and features, suitable penalties are proportional to n and the features' variance. An entry of M
-    is nonzero if the squared error then decreases by about lambda/2. The norm ||M||_1 lies between
-    r, if each column of M is a single feature, and r sqrt(d). Zeros of M are exact. P = M'.
+    is nonzero only if the squared error then decreases by more than lambda |m_ij|, roughly. The
+    norm ||M||_1 lies between r, if each column of M is a single feature, and r sqrt(d). Zeros of M
+    are exact. P = M'.
 
     The baseline consists of thresholded loadings soft(X'XV, lambda/2), V the varimax-rotated
     loadings of pca, orthonormalised with the same zeros if possible. The solver is smoothing

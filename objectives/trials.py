@@ -177,16 +177,17 @@ class CSP(PowerMethod, stacks=True):
         \max_M \operatorname{tr}\left(M' |B^{-1/2}(C_1 - C_2)B^{-1/2}| M\right), \quad B = C_1 +
         C_2
 
-    The matrix C_c is the second moment about zero of the samples of class c. P = M'B^{-1/2}. The
-    generalised eigenvectors of (C_1, C_1 + C_2) are the exact solution, in descending order of
-    |lambda - 1/2|. Here lambda is the share of a filter's power in class 1, and 2 lambda - 1 the
-    eigenvalue of B^{-1/2}(C_1 - C_2)B^{-1/2}.
+    The matrix C_c is the second moment about zero of the samples of class c. P = M'B^{-1/2}. For
+    two classes the generalised eigenvectors of (C_1, C_1 + C_2) are the exact solution, in
+    descending order of |lambda - 1/2| for eigenvalues lambda. An eigenvalue lambda is the share of
+    a filter's power in class 1; 2 lambda - 1 is an eigenvalue of B^{-1/2}(C_1 - C_2)B^{-1/2}.
 
     For more than two classes the matrices C_c are approximately jointly diagonalised, by a local
-    minimum of Pham's criterion. Filters are scaled to unit mean power sum_c p_c m'C_cm. The filters
-    with the largest information on the class are then selected, in nats I = -sum_c p_c log
-    sqrt(m'C_cm) - 3/16 (sum_c p_c ((m'C_cm)^2 - 1))^2. With average="rows" the probability p_c is
-    equal for all classes; with average="trials" it is the share of trials of class c.
+    minimum of Pham's criterion. A filter m is scaled to unit mean power sum_c p_c m'C_cm, with the
+    classes' probabilities p_c. The filters m with the largest information I on the class are then
+    selected. In nats I is -sum_c p_c log sqrt(m'C_cm) - 3/16 (sum_c p_c ((m'C_cm)^2 - 1))^2. With
+    average="rows" the probability p_c of a class c is equal for all classes; with average="trials"
+    it is the share of trials of class c.
 
     Use it when trials of two or more classes differ in signal power, not in the mean, as in
     band-passed EEG; `ldr.log_power(result, X)` returns features for a classifier. Do not use it if
@@ -266,8 +267,9 @@ class SPoC(PowerMethod, stacks=True):
 
     The matrix C_t is the second moment about zero of trial t; bars denote means over trials. The
     number z_t is the response of trial t (the mean over its samples), standardised over trials. P =
-    M'B^{-1/2}. The generalised eigenvectors of (A, B) with the largest absolute eigenvalues are the
-    exact solution; an eigenvalue is the covariance of z and a filter's power.
+    M'B^{-1/2}. The generalised eigenvectors of (A, B), A = mean(z_t C_t) and B = mean(C_t), with
+    the largest absolute eigenvalues are the exact solution; an eigenvalue is the covariance of z
+    and a filter's power.
 
     Use it when the power of a signal is correlated with a response of each trial. Do not use it if
     the response is correlated with the signal itself: take pls-regression or least-squares.
@@ -476,16 +478,14 @@ class SSD(StatedMethod, transposed=False, weighted=True, scale_free=True, sparse
     The matrix S is the second moment about zero of the samples filtered to the band `signal`, and R
     that of the samples filtered to the wider band `noise`, minus the samples in `signal`. In
     whitened variables the problem is max tr(M'R^{-1/2} S R^{-1/2} M), with P = M'R^{-1/2}. The top
-    generalised eigenvectors of (S, R) are the exact solution; eigenvalues are ratios of signal to
-    noise.
+    generalised eigenvectors of (S, R) are the exact solution; eigenvalues are signal/noise ratios.
 
     Filters are zero-phase with Hamming windows; a transition is a quarter of the edge frequency
     wide. Each trial is filtered separately, with odd reflection at the ends; sample weights are
     those of the unfiltered samples. The map P applies to unfiltered samples.
 
     Use it for oscillations in a known frequency band, in trials or in one long series, if
-    neighbouring frequencies contain noise. Do not use it if the band is unknown or noisy itself:
-    take ica.
+    neighbouring frequencies contain noise. Do not use it if the band is unknown or noisy: take ica.
 
     Source: Nikulin, Nolte & Curio 2011.
 

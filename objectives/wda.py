@@ -324,10 +324,10 @@ class WDA(Objective, weighted=True, by_pairs=True, predicts="classes", sparse=Fa
     and the ratio is a trace ratio as in orthogonal-lda. For small reg mass is transported between
     near samples only, so that classes may have several clusters. P = M'. Local optima exist: the
     trace ratio for infinite reg (the baseline), orthogonal-lda and pca are the default starts. If
-    some M map every class to a point, as with fewer samples than features, the ratio is 0. Of these
-    M the one with the largest sum_{c < c'} ||M'(mu_c - mu_c')||^2 is returned.
+    some M map every class to a point, as with fewer samples than features, the ratio is 0. If
+    several M have the ratio 0, that of largest sum_{c < c'} ||M'(mu_c - mu_c')||^2 is taken.
 
-    An evaluation takes O(iterations n^2) time and memory for the distances of the largest two
+    An evaluation takes O(iterations n^2) time and memory for the distances between the two largest
     classes. For more than 10,000 samples, and for samples in files, pairs are within batches.
 
     Use it instead of orthogonal-lda if classes have several clusters or other shapes; reg
@@ -339,8 +339,7 @@ class WDA(Objective, weighted=True, by_pairs=True, predicts="classes", sparse=Fa
     Parameters
     ----------
     reg : float
-        Weight of the entropy, in units of squared distances: standardise features in different
-        units.
+        Weight of the entropy, in units of squared distances: standardise features first.
     iterations : int
         Number of Sinkhorn iterations. Flamary et al. and the library POT use a single order of two
         classes instead of the mean over both orders; with more iterations the values agree better.

@@ -162,15 +162,15 @@ class ConjugateState(State):
 class ConjugateGradient(Solver[ConjugateState]):
     """Hager and Zhang's conjugate gradients, with descent directions for any line search.
 
-    V <- -g + beta V with beta = <y - 2 V <y, y>/<V, y>, g> / <V, y>, bounded below; g is the
-    gradient and y its change; the derivative of the retraction transports V.
+    The direction is V <- -g + beta V with beta = <y - 2 V <y, y>/<V, y>, g> / <V, y>, bounded
+    below; g is the gradient and y its change; the derivative of the retraction transports V.
 
     Source: W. W. Hager and H. Zhang, SIAM J. Optim. 16 (2005).
 
     Parameters
     ----------
     floor : float
-        eta in the lower bound of beta, -1 / (|V| min(eta, |g|)).
+        Number eta in the lower bound of beta, -1 / (|V| min(eta, |g|)).
     """
 
     name = "conjugate-gradient"

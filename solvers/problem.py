@@ -202,7 +202,7 @@ class RiemannianProblem:
 class Penalty(ABC):
     """A convex function h, the sum of functions of the entries of M.
 
-    The problem is to minimise f + h, with the smooth part f of `Problem.at`.
+    The problem is to minimise f + h, where h is the penalty and `Problem.at` returns the smooth f.
     """
 
     @abstractmethod
@@ -227,7 +227,7 @@ class Penalty(ABC):
 
     @abstractmethod
     def smoothed(self, M: Array, width: float) -> tuple[float, Array, Array]:
-        """Return value, gradient and diagonal Hessian of a smoothed h.
+        """Return value, gradient and diagonal Hessian of a smoothed penalty.
 
         Entries of M far above `width` are hardly affected by the smoothing.
         """
@@ -240,7 +240,7 @@ class L1(Penalty):
     Parameters
     ----------
     weight : float or ndarray of M's shape
-        w >= 0.
+        Weights w >= 0 of the entries.
     """
 
     weight: float | Array
@@ -249,7 +249,7 @@ class L1(Penalty):
         return float(np.sum(self.weight * np.abs(M)))
 
     def prox(self, Z: Array, t: float) -> Array:
-        """Return Z soft-thresholded by tw."""
+        """Return Z, soft-thresholded by t times the weights."""
         return np.sign(Z) * np.maximum(np.abs(Z) - t * self.weight, 0.0)
 
     def prox_derivative(self, Z: Array, t: float) -> Array:

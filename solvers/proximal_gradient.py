@@ -213,8 +213,8 @@ class ProximalGradient(Solver[ProximalState]):
     Parameters
     ----------
     memory : float in [0, 1)
-        Weight of earlier values in the reference value of the non-monotone search; 0 makes the
-        search monotone.
+        Weight of earlier values in the reference value of the non-monotone search; 0 means
+        monotone.
     """
 
     name = "proximal-gradient"

@@ -31,7 +31,7 @@ class PymanoptRun(Run):
     Attributes
     ----------
     point : ndarray or list of ndarray
-        A list for a product manifold.
+        The final point; a list for a product manifold.
     """
 
     point: Any = None

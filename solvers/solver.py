@@ -170,7 +170,7 @@ class State:
     """State of a solver: the point and, in subclasses, quantities for the next step.
 
     The attribute `halt` is the status if the solver cannot continue, else None; `iterations` is the
-    number of iterations that led to the state from the one before.
+    number of iterations that led to the state from the previous state.
     """
 
     point: RiemannianPoint

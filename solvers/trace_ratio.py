@@ -119,7 +119,7 @@ class FieldState(State):
 
 @dataclass(frozen=True)
 class SelfConsistentField(Solver[FieldState]):
-    """Iterate M <- top r eigenvectors of A - rho B, rho the ratio at M.
+    """Iterate M <- top r eigenvectors of A - rho B, where rho is the trace ratio at M.
 
     This iteration is Newton's method on the convex decreasing f(rho) = sum_j v_j lambda_j(A - rho
     B). The root of f is the global maximum, to which the iteration converges quadratically. The

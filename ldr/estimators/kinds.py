@@ -151,8 +151,7 @@ class Discriminates(Classifies):
         Prior probability of each class, in the order of `classes_`, also its weight in S_W and S_B;
         by default the share of the samples in the class.
     store_covariance : bool
-        True to keep `covariance_`, the pooled covariance within classes (divisor n) after
-        shrinkage.
+        True to keep `covariance_`, the pooled covariance within classes (over n), after shrinkage.
 
     Attributes
     ----------

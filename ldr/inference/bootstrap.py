@@ -220,7 +220,7 @@ def bootstrap(
         As in `ldr.solve`, for the draws.
     random_state : int or Generator, optional
     **parameters
-        Parameters of an objective given by name.
+        Parameters of the objective, if given by name.
 
     Returns
     -------

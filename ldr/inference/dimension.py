@@ -101,11 +101,11 @@ def dimension(
 
     - "permutation": directions are added while their p-value is at most `level`
       (`ldr.permutation_test`).
-    - "ladle": the minimum over k of f(k)/(1 + sum f) + phi(k)/(1 + sum lambda). phi(k) is the
+    - "ladle": the k that minimises f(k)/(1 + sum f) + phi(k)/(1 + sum lambda). phi(k) is the
       eigenvalue after the k-th. f(k) is the mean over bootstrap samples of 1 - |det(B_k'B*_k)|,
       which measures the variation of the span; B_k has the first k directions of the data as
       columns, B*_k those of a bootstrap sample. For methods with an eigen-solution.
-    - "bic": the least BIC of a likelihood (ppca, fa).
+    - "bic": the least Bayesian information criterion, for methods with a likelihood (ppca, fa).
     - "folds": the held-out score with `rule`, as in `ldr.path`. For methods that predict, r = 0
       (the mean or the largest class) is a candidate.
     - "parallel": Horn's parallel analysis of the correlation matrix (pca).
@@ -133,10 +133,10 @@ def dimension(
         For "permutation", as in `ldr.permutation_test`; for "ladle", as in `ldr.bootstrap`; for
         "folds", as in `ldr.path`.
     standardise : bool
-        Divide the columns by their standard deviations first, in folds by those of training data.
+        Divide the columns by their standard deviations first, in folds by the training samples'.
     random_state : int or Generator, optional
     **parameters
-        Parameters of an objective given by name.
+        Parameters of the objective, if given by name.
 
     Returns
     -------
@@ -146,7 +146,7 @@ def dimension(
     Raises
     ------
     ldr.errors.ArgumentError
-        The method does not have the rule.
+        The rule is not defined for the objective.
 
     Examples
     --------

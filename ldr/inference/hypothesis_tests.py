@@ -351,9 +351,9 @@ def permutation_test(
         - "rows": permutations of all samples, which are assumed independent.
         - "within": permutations within each group, whose samples are assumed exchangeable.
         - "groups": permutations of the y of whole groups of any size, if y is constant in groups.
-          For several views whole trials of equal length are paired anew. Groups are assumed
-          independent and identically distributed: if trials share a drift over the session, the
-          test rejects far too often.
+          For several views, whole trials of equal length are permuted in all views but the first.
+          Groups are assumed independent and identically distributed: if trials share a drift over
+          the session, the test rejects far too often.
         - "shift": circular shifts of y, other views or columns within groups, which keep
           autocorrelations. Shifts give an approximate test of stationary series; p is at least 1/n.
 
@@ -365,8 +365,8 @@ def permutation_test(
     standardise : bool
         Divide the columns by their standard deviations first.
     stop_after : int, optional
-        Stop after this many permutations that are at least as good. The p-value is then the share
-        of such permutations so far, which is valid too (Besag and Clifford).
+        Stop once so many permutations have values at least as good as the data's. The p-value is
+        then their share so far, which is valid too (Besag and Clifford).
     workers : int
         Number of threads; -1 is one for every core.
     time_limit : float, optional
@@ -375,7 +375,7 @@ def permutation_test(
         Function called with the number of completed permutations and the number of all.
     random_state : int or Generator, optional
     **parameters
-        Parameters of an objective given by name.
+        Parameters of the objective, if given by name.
 
     Returns
     -------
@@ -385,10 +385,10 @@ def permutation_test(
     Raises
     ------
     ldr.errors.ArgumentError
-        A null that the method does not have; fewer than 20 distinct permutations within or of
-        groups; an objective of distances.
+        The method does not have the null, groups allow fewer than 20 distinct permutations, or the
+        objective is a function of distances.
     ldr.errors.SingularError
-        So few samples that every permutation has the same value: give ridge= or shrinkage=.
+        Samples are so few that all permutations have equal values: give ridge= or shrinkage=.
     ldr.errors.DataError
         As in `ldr.solve`, or groups that do not match the samples.
 
@@ -595,13 +595,14 @@ def parametric_test(
     """Compute the classical tests of cca, lda, sir and save, exact or asymptotic.
 
     The tests of cca and lda, orthogonal or not, use the canonical correlations d_j of two views, or
-    of the columns with the classes. Wilks' lambda prod_{j>k}(1 - d_j^2), Rao's F and Bartlett's
-    chi-square test that only d_1, ..., d_k are nonzero. For k = 0 (no correlation) further tests
-    are Pillai's trace sum d_j^2, Hotelling and Lawley's sum d_j^2/(1 - d_j^2), and Roy's largest
-    root d_1^2/(1 - d_1^2). The F of Roy's root is a bound: its p-value is too small. For each k the
-    statistics of sir and save are compared with chi-squares: n sum_{j>k} lambda_j for sir, with the
-    eigenvalues lambda_j, and (n/2) sum_h f_h |T'(I - V_h)T|^2 for save, with slice h's share f_h
-    and whitened covariance V_h, and the directions T after the k-th.
+    of the columns with the classes. The hypothesis that only d_1, ..., d_k are nonzero is tested by
+    Wilks' lambda prod_{j>k}(1 - d_j^2), with Rao's F and Bartlett's chi-square. Without correlation
+    (k = 0) further tests are Pillai's trace sum d_j^2, Hotelling and Lawley's sum d_j^2/(1 -
+    d_j^2), and Roy's largest root d_1^2/(1 - d_1^2). The p-value of Roy's root is too small: its F
+    is a bound. For each k the statistics of sir and save are compared with chi-square
+    distributions: n sum_{j>k} lambda_j for sir, with the eigenvalues lambda_j, and (n/2) sum_h f_h
+    |T'(I - V_h)T|^2 for save, with slice h's share f_h and whitened covariance V_h, and directions
+    T after the k-th.
 
     Source: Rao 1951; Bartlett 1938; Pillai 1955; McKeon 1974; Li 1991; Shao, Cook & Weisberg 2007.
 
@@ -619,7 +620,7 @@ def parametric_test(
     Raises
     ------
     ldr.errors.ArgumentError
-        Another objective, trials, or a ridge, for which the null distribution is unknown.
+        The objective has no such test, or the null distribution is unknown (trials, a ridge).
     ldr.errors.DataError
         Too few samples.
 

@@ -332,7 +332,7 @@ def solve_many(
     certify : bool
         True to certify problems solved one by one; stacks always have optimality gaps.
     **parameters
-        Parameters of an objective given by name.
+        Parameters of the objective, if given by name.
 
     Returns
     -------
@@ -345,7 +345,7 @@ def solve_many(
 
     Examples
     --------
-    Slow features in windows of 100 rows:
+    An example finds slow features in windows of 100 rows:
 
     >>> import numpy as np, ldr
     >>> X = np.cumsum(np.random.default_rng(0).standard_normal((400, 3)), axis=0)

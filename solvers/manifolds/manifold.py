@@ -384,8 +384,8 @@ class Stiefel(Orthonormal):
     d, r : int
         Rows and columns, 1 <= r <= d.
     retraction : {"polar", "qr"}
-        "polar" is the nearest point to M + V, a second-order retraction: the trust region needs one
-        for superlinear convergence. "qr" is first-order.
+        "polar" takes the point nearest to M + V. It is of second order, which the trust region
+        needs for superlinear convergence. "qr" is first-order.
     """
 
     d: int
@@ -448,7 +448,8 @@ class Grassmann(Orthonormal):
     def multiplier(self, M: Array, G: Array) -> Array:
         """Return M'G.
 
-        V M'G is horizontal, M'V = 0, up to rounding. `hessian` projects V M'G nevertheless: in
-        Krylov methods rounding errors of V would grow, because M'G may act as negative curvature.
+        The product V M'G is horizontal like V (M'V = 0), up to rounding errors. `hessian` projects
+        V M'G nevertheless: in Krylov methods rounding errors of V would grow, because M'G may act
+        as negative curvature.
         """
         return M.T.dot(G)
