@@ -568,7 +568,7 @@ class Folds:
             options = {"shuffle": True, "random_state": seed} if shuffled else {}
             splitter = getattr(model_selection, f"{kind}KFold")(folds, **options)
         try:
-            # Labels are replaced by class numbers: scikit-learn casts numeric labels to integers.
+            # scikit-learn casts numeric labels to integers: labels are replaced by class numbers.
             if y is not None and numbered and labels:
                 y = np.unique(y, return_inverse=True)[1]
             with warnings.catch_warnings():  # another message already says that groups are ignored

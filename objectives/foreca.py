@@ -221,7 +221,7 @@ class SpectralEntropy(BoundObjective):
         return SpectralEntropyPoint(self, M)
 
     def hidden(self, M: Array) -> float:
-        # A whitening error e changes amplitudes by 2e; `sensitive` bounds the entropy's derivative.
+        # An entropy changes by at most 2e times `sensitive` if the whitening has an error e.
         errors = [self.whitened.error_along(self.seen @ m[:, None]) for m in M.T]
         return float(np.dot(2.0 * np.array(errors), self.at(M).sensitive))
 

@@ -217,7 +217,7 @@ def nearest_others(X: Matrix, k: int) -> tuple[Array, Integers]:
         check()
         away, found = search(X[rows], k + 1)
         others = found != rows[:, None]
-        # If more than k rows equal a row, the search may miss the row itself: drop any of them.
+        # If more than k rows equal a row, the search may miss the row itself: drop any equal row.
         others[others.all(axis=1), 0] = False
         distances[rows], indices[rows] = away[others].reshape(-1, k), found[others].reshape(-1, k)
     return distances, indices

@@ -239,7 +239,7 @@ class BoundObjective(Problem):
     def maps(self, M: Array) -> tuple[Array, ...]:
         """Return the linear map P (r x d) of each view."""
         blocks = self.blocks(M)
-        # In whitened coordinates maps are computed from M itself, not from M in terms of columns.
+        # The map from whitened coordinates takes M itself; other maps take M lifted to the columns.
         white = all(view.coordinates.is_whitened for view in self.views)
         parts = zip(self.views, blocks, blocks if white else self.lift(M), strict=True)
         return tuple(view.coordinates.map(block, lifted) for view, block, lifted in parts)

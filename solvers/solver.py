@@ -291,7 +291,7 @@ def minimise(
         limit = solver.default_max_iterations if limit is None else limit
         stopping = replace(stopping, max_iterations=min(limit, budget.left))
     tracker = Tracker(RiemannianProblem(problem), solver, stopping, observers)
-    token = _budget.set(None)  # a step may run a loop with its own budget
+    token = _budget.set(None)  # a step may run an inner loop with its own budget
     try:
         unlimited = stopping.time_limit == math.inf
         with nullcontext() if unlimited else within(stopping.time_limit):

@@ -12,7 +12,7 @@ from experiments.jmlr2015.protocol import improvement, improvement_of_code
 from experiments.jmlr2015.recipes import RECIPES, DataSet, planar
 from experiments.machine.store import Row, Table
 
-# Improvements that the paper reports for its two data sets, relative to its code's divisor.
+# Relative improvements that the paper reports for its two data sets, by the formula of its code.
 PUBLISHED_SMALL, PUBLISHED_STARK = 0.02, 0.39
 
 

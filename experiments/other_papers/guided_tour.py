@@ -52,7 +52,7 @@ ON = {  # directions on which the response depends
     "x1+log(1+exp(5*x2))": E[:, :2],
     "x1+5*sin(pi*x2)": E[:, :2],
 }
-EXPECTED = {  # numbers of directions in the slices' means (SIR) and covariances (SAVE)
+EXPECTED = {  # expected numbers of directions in slice means (SIR) and covariances (SAVE)
     "x1+x2+x3": (1, 1),
     "x1^2+x2^2+x3^2": (0, 3),
     "x1+x2*x3": (1, 3),

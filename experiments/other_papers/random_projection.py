@@ -32,7 +32,7 @@ from experiments.other_papers.papers import (
 EPSILONS = (0.5, 0.7, 0.9)
 POINTS = 300
 METHODS = ("random", "pca", "mds-stress")
-# mds-stress starts from pca's M, whose stress is a bound; a low accuracy suffices here.
+# mds-stress starts at pca's solution and cannot exceed its stress; low accuracy suffices.
 OPTIONS: dict[str, dict[str, Any]] = {
     "pca": {},
     "mds-stress": {"solver": "lbfgs", "tolerance": 1e-5, "max_iterations": 30},

@@ -37,7 +37,7 @@ def aligned(P: Array, reference: Array, scores: Array | None) -> Array:
     ours, theirs = P.T, reference.T
     if scores is not None:
         ours, theirs = scores @ ours, scores @ theirs
-    # Maps are scaled to order 1, so that their products do not overflow.
+    # Maps are scaled to entries of order 1, so that their products do not overflow.
     turn = polar_factor((theirs / power_of_two(theirs)).T @ (ours / power_of_two(ours)))
     return turn @ P
 

@@ -24,7 +24,7 @@ _SHORT = 1e-9
 _STEPS = 3
 # Threshold: eigenvectors of eigenvalues with a smaller relative difference are arbitrary.
 TIED = 1e-10
-# Threshold: eigenvalues inside and outside a subspace tie at a smaller relative difference.
+# Threshold: eigenvalues of a subspace and its complement tie if their relative gap is smaller.
 _ALIKE = 1e-6
 
 

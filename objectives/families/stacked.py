@@ -14,7 +14,7 @@ from ldr.objectives.statistics.products import Between
 from ldr.objectives.statistics.time import check_lag
 from ldr.solvers.manifolds import Array
 
-# Share of the total scatter below which a within-class scatter is not found by subtraction.
+# Ratio of within-class to total scatter below which subtraction would lose digits.
 _CANCELLED = 1e-3
 
 

@@ -336,7 +336,7 @@ class StatedMethod(Objective):
         if not self.traits.products or empty_is_best:
             data = data.everywhere()
         parts = data.samples, *filter(None, [data.background])
-        for part in parts[1:]:  # the first samples were checked when they were opened
+        for part in parts[1:]:  # the samples, parts[0], were checked when they were opened
             check_squares(part)
         if isinstance(self, Shrinking) and self.shrinks:
             return Opened(self.name, data, self.compact(data.samples), parts)

@@ -26,7 +26,7 @@ from ldr.solvers.linalg.krylov import Ritz, block_krylov
 from ldr.solvers.manifolds import Array, Grassmann, polar_factor
 from ldr.solvers.problem import Point
 
-# Share of the total sum of squares below which the residual sum is not found by subtraction.
+# Ratio of residual to total sum of squares below which subtraction would lose digits.
 _CANCELLED = 1e-4
 # M counts as orthonormal if the entries of |M'M - I| are at most this large.
 _ORTHONORMAL = 1e-12

@@ -126,7 +126,7 @@ def _levels(nested: Any) -> Any:
 
 # The preconditioner raises eigenvalue gaps to at least this share of the largest eigenvalue.
 _LEAST_GAP = 1e-12
-# A component is nearly constant if r times its share of tr(M'BM) is below this threshold.
+# A component is nearly constant if its share of tr(M'BM) is below this threshold / r.
 _LEAST_SHARE = 1e-2
 # Factor that lowers the tolerance for the rank of B after a change of basis.
 _TURNED = 1e-2
