@@ -37,7 +37,7 @@ from ldr.solvers.deadline import one_thread
 GAP = 1e-12
 # Tolerance of gradients, which is low enough that no solver stops before the gap is reached.
 TOLERANCE = 1e-9
-# Number of runs of a fast solver; seconds below which a solver is fast.
+# Number of runs of a solver that takes less than SHORT seconds.
 RUNS, SHORT = 3, 2.0
 OWN = "ldr"
 PYMANOPT = {"TR": "trust-region", "CG": "conjugate-gradient", "SD": "steepest-descent"}

@@ -79,7 +79,7 @@ def job(name: str, n: int, d: int, density: float) -> dict[str, Job]:
     def stated(result: ldr.Result) -> tuple[Any, ...]:
         alone: dict[str, Any] = {"starts": 1, "certify": False}
         products = solve(FEW, R, FEW // 2, **alone)
-        if name == "fa":  # both runs converge to the optimum near the same loadings
+        if name == "fa":  # both runs start at the same loadings and find the same optimum
             alone |= {"start": products.baseline_M, "max_iterations": SETTLED}
         arrays = solve(FEW, R, **alone).value
         apart = abs(products.value - arrays) / abs(arrays)

@@ -52,7 +52,7 @@ KINDS = ("neighbours", "epsilon", "classes", "class-neighbours")
 # Number of samples whose neighbours are searched between two tests of the time limit.
 _QUERIES = 1000
 # Limits for a k-d tree: least number of rows, largest number of columns, number of test queries. A
-# distance in a tree takes _CALL + _CALL_PER_COLUMN d times as long as by matrix products.
+# distance in a tree takes (_CALL + _CALL_PER_COLUMN d) times as long as by matrix products.
 _LEAST_ROWS, _MOST_COLUMNS, _ASKED = 1000, 100, 50
 _CALL, _CALL_PER_COLUMN = 2.0, 0.15
 # Size of n^2 d above which a search for neighbours takes over a second on one thread.

@@ -157,8 +157,8 @@ def geometric_median(samples: Samples, frame: Frame) -> tuple[Array, list[str]]:
     ]
 
 
-# Function of squared distances q: the loss g(q), which is concave, and two derivatives. PCA with
-# the weights g'(q) never raises the sum of losses.
+# Function of squared distances q: the loss g(q), which is concave, and its first two derivatives.
+# PCA with the weights g'(q) never raises the sum of losses.
 Loss: TypeAlias = Callable[[Array], tuple[Array, Array, Array]]
 
 

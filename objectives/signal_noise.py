@@ -144,7 +144,7 @@ class OPCA(Shrinking, NoiseMethod, transposed=False, scale_free=True):
     def matrices(self, data: DataSums) -> PencilMatrices:
         signal, noise = data.views
         C, R = signal.scatter() / signal.n, noise.about_zero.scatter() / noise.n
-        # The noise scatter is not centred, so that its offset is `float()`, which is 0.0.
+        # The noise scatter is not centred: its offset is zero, the value of `float()`.
         return PencilMatrices(C, R, ridge=self.ridge, total=R + C, offsets=float)
 
 

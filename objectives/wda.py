@@ -39,8 +39,8 @@ from ldr.solvers.manifolds import Array
 from ldr.solvers.manifolds.manifold import sym
 from ldr.solvers.problem import Preconditioner
 
-# Number of distances that fit into the cache. Classes in a group are padded to the size of the
-# largest class; every class has at least the share _LIKE of this size.
+# Number of distances that fit into the cache. Classes are processed in groups, padded to the size
+# of the largest; each class has at least the share _LIKE of this size.
 _NUMBERS, _LIKE = 2**15, 0.75
 
 

@@ -119,7 +119,7 @@ def _least_ritz_pair(
 def _apart(manifold: Manifold, M: Array, V: Array, vectors: Array) -> Array:
     """Return the part of V that is tangent and orthogonal to the rows of `vectors`."""
     for _ in range(2):  # repeating the orthogonalisation removes rounding errors
-        # A projection removes the normal part, which would dominate a small remainder.
+        # A projection removes the normal part, which could dominate a short tangent vector.
         V = manifold.project(M, V)
         V = V - ((vectors @ V.ravel()) @ vectors).reshape(V.shape)
     return V

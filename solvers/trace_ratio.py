@@ -166,7 +166,7 @@ class SelfConsistentField(Solver[FieldState]):
             if gain < -nothing and len(tangents) == 2:  # the shift overshot the ratio's maximum
                 tangents = ()
                 continue
-            if span is M:  # M holds eigenvectors of A - shift B, so that a tangent is known
+            if span is M:  # eigenvectors M of A - shift B give the slope of their eigenvalues
                 slope = -float(np.vdot(M * ratio.weights, ratio.B @ M))
                 tangents = (*tangents[-1:], Tangent(shift, slope * (shift + new.value), slope))
             if gain < -nothing:  # only rounding errors can decrease the ratio

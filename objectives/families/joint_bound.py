@@ -144,7 +144,7 @@ def joint_inverse(K: Array, Ma: Array, Mb: Array) -> Callable[[Array], Array]:
             complement @ K @ complement, driver="evd", check_finite=False
         )
     magnitude = np.abs(eigenvalues)
-    least = rank_tolerance(len(K)) * magnitude.max()  # threshold of eigenvalues' rounding errors
+    least = rank_tolerance(len(K)) * magnitude.max()  # smaller eigenvalues are rounding errors
     Q = complement @ (Q / np.sqrt(np.maximum(magnitude, least)))
     inverse = Q @ Q.T
     w, R = scipy.linalg.eigh(J.T @ inverse @ J, check_finite=False)

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 # Block iterations: tolerance of residuals, relative to cancelling terms, and iteration limit.
 _RESIDUAL, _STEPS = 1e-10, 300
-# Conjugate gradients: tolerance relative to the right-hand side, and iteration limit.
+# Conjugate gradients: residual tolerance relative to the right-hand side, iteration limit.
 _SOLVED, _SOLVING_STEPS = 1e-11, 500
 # Threshold: smaller eigenvalues of B, relative to the largest, are zero.
 _IN_RANGE = 1e-10
