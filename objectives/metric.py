@@ -277,8 +277,8 @@ def _is_saturated(p: Array) -> bool:
 
 HINGES = ("squared", "linear")
 
-# Problem with a square M, for initial points: stopping rule, and number of rows, also for random
-# starts. With 2000 rows and 50 columns it would take a quarter of the time of all runs.
+# Initial points from a square M: stopping rule, and number of rows, also for random starts. With
+# all 2000 rows and 50 columns each would take a quarter of the time of all runs.
 _ROUGHLY, _SOME_ROWS = Stopping(1e-4, 50), 1000
 
 
