@@ -343,8 +343,8 @@ def compare(
     -------
     Comparison
         It has `table`, `findings`, ``plot()`` and ``write_html(path)``. `left_out` has the methods
-        that failed, with the reason. After Ctrl-C the completed methods are returned, and a warning
-        states their number.
+        that failed, with the reason. After Ctrl-C the completed methods are returned, with a
+        warning.
 
     Raises
     ------

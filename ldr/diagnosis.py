@@ -133,7 +133,7 @@ def diagnose(
     Raises
     ------
     ldr.errors.ArgumentError
-        The result has several views or a feature map, or y is given without a prediction.
+        The result has several views or a feature map, or has no prediction but y is given.
     ldr.errors.DataError
         X has fewer than r + 2 samples.
     ldr.errors.SingularError

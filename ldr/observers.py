@@ -186,7 +186,7 @@ class Log:
 class Bar:
     """A progress bar over many runs; without a terminal nothing is shown.
 
-    In its context, paths, comparisons, bootstraps, folds and permutations show progress.
+    In its context, the bar shows the progress of paths, comparisons, bootstraps and tests.
 
     Parameters
     ----------

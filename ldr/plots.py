@@ -404,7 +404,7 @@ def _hold(ax: Axes, a: Array, b: Array | None = None) -> None:
 
 
 def side_by_side(comparison: Comparison, X: Rows, y: PerRow = None) -> Figure:
-    """Plot the first two components of every method, and of each baseline unlike its optimum.
+    """Plot the first two components of every method, and of its baseline unless both are equal.
 
     Parameters
     ----------
@@ -683,7 +683,8 @@ _EPS = float(np.finfo(float).eps)
 def convergence(result: Result, *, ax: Panels = None) -> Figure:
     """Plot the distance to the best value, and the gradient norm, by iteration.
 
-    Distances below the value's rounding error are drawn at this error. A closed form has one point.
+    Distances below the value's rounding error are drawn at this error. A closed form becomes a
+    point.
 
     Parameters
     ----------

@@ -190,9 +190,9 @@ class LDA(DiscriminantMethod, products="optimum", transposed=False, scale_free=T
 
     .. math:: \max_M \operatorname{tr}\left((M'S_W M)^{-1} M'S_B M\right)
 
-    S_W and S_B are the scatters within and between classes. In whitened variables the problem is
-    max tr(M'S_W^{-1/2} S_B S_W^{-1/2} M), with P = M'S_W^{-1/2}. The top generalised eigenvectors
-    of (S_B, S_W) are the exact solution; for c classes at most c - 1 have nonzero eigenvalues.
+    For scatters S_W within and S_B between classes the whitened problem is max tr(M'S_W^{-1/2} S_B
+    S_W^{-1/2} M), with P = M'S_W^{-1/2}. The top generalised eigenvectors of (S_B, S_W) are the
+    exact solution; for c classes at most c - 1 have nonzero eigenvalues.
 
     Use it before a classifier or to predict classes; components are uncorrelated within classes. Do
     not use it for orthonormal directions or for more than c - 1 directions: take orthogonal-lda.
@@ -237,9 +237,9 @@ class SemiSupervisedDA(
     .. math:: \max_M \operatorname{tr}\left((M'(S_T + \mu X'LX)M)^{-1} M'S_B M\right)
 
     The matrices S_B and S_T are the between-class and the total scatter of the labelled samples,
-    and L is the Laplacian of a graph of all samples. In whitened variables the problem is max
-    tr(M'B^{-1/2} S_B B^{-1/2} M), with B = S_T + mu X'LX and P = M'B^{-1/2}. The top generalised
-    eigenvectors of (S_B, B) are the exact solution.
+    and L is the Laplacian of a graph of all samples. In whitened variables the problem for the
+    between-class scatter S_B is max tr(M'B^{-1/2} S_B B^{-1/2} M), with B = S_T + mu X'LX and P =
+    M'B^{-1/2}. The top generalised eigenvectors of (S_B, B) are the exact solution.
 
     Use it when few samples have labels; the label of the other samples is -1 (see `unlabelled`). Do
     not use it if all labels are known: take lda.

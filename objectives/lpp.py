@@ -73,8 +73,7 @@ class OLPP(OrthonormalGraph, LaplacianMethod):
     eigenvectors of X'LX, among directions with variance, are the exact solution.
 
     Use it to keep neighbours close, with orthonormal directions. Do not use it if the variance of
-    some directions is very small, because these are optimal: take orthogonal-lpp, or pca before the
-    method.
+    some directions is very small, because these are optimal: take orthogonal-lpp, or pca first.
 
     Source: Kokiopoulou & Saad 2007; Kokiopoulou, Chen & Saad 2011.
     """

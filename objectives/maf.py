@@ -89,8 +89,9 @@ class MAF(AutocorrelationMethod, transposed=False, scale_free=True):
     .. math:: \max_M \operatorname{tr}\left((M'CM)^{-1} M'S_{\text{lag}} M\right)
 
     Samples are in time order; S_lag = sym(1/(n - lag) sum_t x_t x_{t+lag}') and C = X'X/n for the
-    centred X. In whitened variables the problem is max tr(M'C^{-1/2} S_lag C^{-1/2} M), with P =
-    M'C^{-1/2}. The top generalised eigenvectors of (S_lag, C) are the exact solution.
+    centred X. In variables whitened by the covariance C the problem is max tr(M'C^{-1/2} S_lag
+    C^{-1/2} M), with P = M'C^{-1/2}. The top generalised eigenvectors of (S_lag, C) are the exact
+    solution.
 
     Use it for the textbook's maximum autocorrelation factors, uncorrelated with oblique directions.
     Do not use it if the projection must be orthogonal: take orthogonal-maf.

@@ -179,7 +179,7 @@ class MDSStress(Objective, weighted=True, by_pairs=True, sparse=False):
     Parameters
     ----------
     weights : {"none", "sammon"}
-        Weights w_ij of pairs: 1, or 1/||x_i - x_j|| for Sammon's mapping.
+        Weights w_ij of pairs: 1 for "none", 1/||x_i - x_j|| for "sammon".
     epsilon : float
         Constant e of distances, relative to the root mean square distance of rows from the mean.
     """

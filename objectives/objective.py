@@ -143,8 +143,8 @@ class Objective(Brief, Pickled, ABC):
     def matrices(self, data: DataSums) -> Matrices:
         """Return the method's matrices, computed from sums over the rows, in any coordinates.
 
-        For methods without such matrices, and for data from which they cannot be computed,
-        `UnknownError` is raised.
+        Methods without such matrices, and data that do not determine the matrices, raise
+        UnknownError.
         """
         raise UnknownError
 

@@ -99,7 +99,7 @@ class PLSRegression(
     .. math:: \min_M \|Y - XM\|_F^2, \quad M \in \operatorname{span}(w_1, \dots, w_r)
 
     The vector w_k maximises ||w'X'Y|| over unit vectors whose scores Xw are uncorrelated with
-    earlier scores (simpls), or with X deflated by earlier scores (nipals). The matrix M (d x q)
+    earlier scores (simpls), or after X is deflated by earlier scores (nipals). The matrix M (d x q)
     contains the regression coefficients for centred data. The map P gives uncorrelated scores of
     unit variance. The scores U of Y minimise ||Y - UQ'||_F with least norm, where Q are the
     coefficients of Y on the scores of X. `parameters["vip"]` is the variable importance in
@@ -109,8 +109,8 @@ class PLSRegression(
     further weights are principal components of the deflated X, and coefficients do not change.
 
     Use it to predict responses from many collinear features and few samples, by directions of large
-    covariance with the responses. Do not use it if the response does not depend linearly on X: take
-    sir or sdr.
+    covariance with the responses. Do not use it if the response depends nonlinearly on X: take sir
+    or sdr.
 
     Source: de Jong 1993 (SIMPLS); Wold 1975 (NIPALS).
 

@@ -177,7 +177,7 @@ class BoundObjective(Problem):
         return None
 
     def certificate(self, M: Array) -> Certificate | None:
-        """Return a certificate of M that is specific to the problem, or None."""
+        """Return a certificate of M by a proof for this problem, or None."""
         return None
 
     def reported(self, value: float) -> float:

@@ -803,11 +803,11 @@ class ReducedRankRegression(
 
     .. math:: \min_{\operatorname{rank} B \le r} \|Y - XB\|_F^2
 
-    The coefficients are B = M_in S M_out', S >= 0 diagonal. X is a pair (inputs, outputs). The maps
-    P_in = S M_in' and P_out = M_out' give the prediction mean_out + (x - mean_in) P_in' P_out. The
-    singular vectors of the least-squares fitted values give the exact solution. The baseline
-    regresses the outputs on r directions of the inputs, by principal components or partial least
-    squares.
+    The coefficients are B = M_in S M_out' with a diagonal S >= 0. X is a pair (inputs, outputs).
+    The maps P_in = S M_in' and P_out = M_out' give the prediction mean_out + (x - mean_in) P_in'
+    P_out. The singular vectors of the least-squares fitted values give the exact solution. The
+    baseline regresses the outputs on r directions of the inputs, by principal components or partial
+    least squares.
 
     Use it to predict many responses through few components of X. Do not use it for a single
     response, for which least-squares is the same.

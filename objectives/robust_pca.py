@@ -227,7 +227,7 @@ class RobustPCA(Objective, weighted=True, sparse=False):
     Parameters
     ----------
     loss : {"l1", "huber"}
-        Loss rho: the smoothed distance, or Huber's loss.
+        Loss rho of distances: smoothed absolute value ("l1"), or Huber's loss.
     epsilon : float
         Constant e of the loss "l1", relative to the median distance of the samples from the centre.
     threshold : float, optional

@@ -264,7 +264,7 @@ class HSIC(KernelMethod):
     factor of K_z of rank p <= m, O(n m (m + p) + n d r) time and O(n (m + p)) memory.
 
     Use it for a projection with a strong dependence of any form on a response, cheaper than sdr. Do
-    not use it if the kernel width is uncertain, on which directions depend more than in sdr.
+    not use it if the kernel width is uncertain: directions depend on it more than in sdr.
 
     Source: Gretton, Bousquet, Smola & Schoelkopf 2005; Barshan, Ghodsi, Azimifar & Zolghadri
     Jahromi 2011 (linear kernel); Wang, Sha & Jordan 2010 (unsupervised).

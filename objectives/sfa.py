@@ -197,9 +197,10 @@ class TICA(PairMethod, StatedMethod, stacks=True):
     The rows of X_0 and X_lag are the members of N pairs (x_t, x_{t+lag}), minus mu = (mean x_t +
     mean x_{t+lag})/2. The reversible estimates C_0 = (X_0'X_0 + X_lag'X_lag)/2N and C_lag =
     (X_0'X_lag + X_lag'X_0)/2N give no autocorrelation above 1. The method maf differs only at the
-    ends of the series. In whitened variables the problem is max tr(M'C_0^{-1/2} C_lag C_0^{-1/2}
-    M), with P = M'C_0^{-1/2}. The top generalised eigenvectors of (C_lag, C_0) are the exact
-    solution; negative autocorrelations come last.
+    ends of the series. In variables whitened by the covariance C_0 the problem is max
+    tr(M'C_0^{-1/2} C_lag C_0^{-1/2} M), with the lagged covariance C_lag and P = M'C_0^{-1/2}. The
+    top generalised eigenvectors of (C_lag, C_0) are the exact solution; negative autocorrelations
+    come last.
 
     Use it when samples are in time order, for the slowest processes, such as transitions between
     states of a molecule. The result's components contain the implied `timescale`, -lag /
@@ -243,8 +244,8 @@ class VAMP(PairMethod):
     in tica, the process need not be reversible.
 
     `ldr.score`, and `ldr.path` with folds, compute the cross-validated score 1 + ||(U'C_00
-    U)^{-1/2} U'C_0t V (V'C_tt V)^{-1/2}||_p^p from the covariances of held-out samples, U and V the
-    maps of both members.
+    U)^{-1/2} U'C_0t V (V'C_tt V)^{-1/2}||_p^p from the covariances of held-out samples and the maps
+    U, V of x_t and x_{t+lag}.
 
     Use it when samples are in time order, for components that predict the future of a process,
     reversible or not; the cross-validated score can select lag and features. Do not use it for a

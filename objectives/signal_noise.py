@@ -111,10 +111,10 @@ class OPCA(Shrinking, NoiseMethod, transposed=False, scale_free=True):
     .. math:: \max_M \operatorname{tr}\left((M'RM)^{-1} M'CM\right)
 
     X is a pair (signal, noise) of arrays with the same features; C is the covariance of the signal,
-    R the second moment of the noise about zero. In whitened variables the problem is max
-    tr(M'R^{-1/2} C R^{-1/2} M), with P = M'R^{-1/2}. The top generalised eigenvectors of (C, R) are
-    the exact solution and also maximise log|M'CM| - log|M'RM|. The span of M does not depend on the
-    scales of signal and noise.
+    R the second moment of the noise about zero. In variables whitened by the noise the problem is
+    max tr(M'R^{-1/2} C R^{-1/2} M), with the moments C of the signal and R of the noise, and P =
+    M'R^{-1/2}. The top generalised eigenvectors of (C, R) are the exact solution and also maximise
+    log|M'CM| - log|M'RM|. The span of M does not depend on the scales of signal and noise.
 
     Use it when the noise was measured separately, for the largest ratio of signal to noise. Do not
     use it without a ridge if noise samples are fewer than features.
@@ -205,9 +205,10 @@ class GCPCA(GeneralisedContrast, transposed=False, scale_free=True):
     .. math:: \max_M \operatorname{tr}\left((M'(C_t + C_b)M)^{-1} M'(C_t - C_b)M\right)
 
     X is a pair (target, background) of arrays with the same features, each centred separately, with
-    the covariances C_t and C_b. In whitened variables the problem is max tr(M'B^{-1/2}(C_t -
-    C_b)B^{-1/2}M), with B = C_t + C_b and P = M'B^{-1/2}. The top generalised eigenvectors of
-    (C_t - C_b, B) are the exact solution; eigenvalues lie between -1 and 1.
+    the covariances C_t and C_b. For covariances C_t (target) and C_b (background) the whitened
+    problem is max tr(M'B^{-1/2}(C_t - C_b)B^{-1/2}M), with B = C_t + C_b and P = M'B^{-1/2}. The
+    top generalised eigenvectors of (C_t - C_b, B) are the exact solution; eigenvalues lie between
+    -1 and 1.
 
     Use it instead of orthogonal-gcpca for components that are uncorrelated over both data sets. Do
     not use it if the projection must be orthogonal: take orthogonal-gcpca.

@@ -185,7 +185,7 @@ class CSP(PowerMethod, stacks=True):
     For more than two classes the matrices C_c are approximately jointly diagonalised, by a local
     minimum of Pham's criterion. A filter m is scaled to unit mean power sum_c p_c m'C_cm, with the
     classes' probabilities p_c. The filters m with the largest information I on the class are then
-    selected. In nats I is -sum_c p_c log sqrt(m'C_cm) - 3/16 (sum_c p_c ((m'C_cm)^2 - 1))^2. With
+    selected; in nats, I is -sum_c p_c log sqrt(m'C_cm) - 3/16 (sum_c p_c ((m'C_cm)^2 - 1))^2. With
     average="rows" the probability p_c of a class c is equal for all classes; with average="trials"
     it is the share of trials of class c.
 
@@ -387,10 +387,11 @@ class Xdawn(StatedMethod, weighted=True, transposed=False, scale_free=True):
     .. math:: \max_M \operatorname{tr}\left((M'RM)^{-1} M'EM\right)
 
     The matrix E is the second moment about zero, over time, of the mean trial of a class, and R
-    that of all samples. In whitened variables the problem is max tr(M'R^{-1/2} E R^{-1/2} M), with
-    P = M'R^{-1/2}. The top generalised eigenvectors of (E, R) are the exact solution; an eigenvalue
-    is the response's share of the power of all samples. All trials must be aligned and of equal
-    length; without trials each sample is a trial.
+    that of all samples. In variables whitened by all samples the problem is max tr(M'R^{-1/2} E
+    R^{-1/2} M), with the moments E of the mean trial and R of all samples, and P = M'R^{-1/2}. The
+    top generalised eigenvectors of (E, R) are the exact solution; an eigenvalue is the response's
+    share of the power of all samples. All trials must be aligned and of equal length; without
+    trials each sample is a trial.
 
     Use it when trials aligned at an event have a common response that is masked by noise in single
     trials; target= names the class of interest. Do not use it if responses vary between trials:
@@ -477,8 +478,9 @@ class SSD(StatedMethod, transposed=False, weighted=True, scale_free=True, sparse
 
     The matrix S is the second moment about zero of the samples filtered to the band `signal`, and R
     that of the samples filtered to the wider band `noise`, minus the samples in `signal`. In
-    whitened variables the problem is max tr(M'R^{-1/2} S R^{-1/2} M), with P = M'R^{-1/2}. The top
-    generalised eigenvectors of (S, R) are the exact solution; eigenvalues are signal/noise ratios.
+    variables whitened by the noise the problem is max tr(M'R^{-1/2} S R^{-1/2} M), with the moments
+    S of the signal and R of the noise, and P = M'R^{-1/2}. The top generalised eigenvectors of (S,
+    R) are the exact solution; eigenvalues are signal/noise ratios.
 
     Filters are zero-phase with Hamming windows; a transition is a quarter of the edge frequency
     wide. Each trial is filtered separately, with odd reflection at the ends; sample weights are

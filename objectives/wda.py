@@ -320,12 +320,12 @@ class WDA(Objective, weighted=True, by_pairs=True, predicts="classes", sparse=Fa
     The transport cost is W(c, c') = sum_ij G_ij D_ij with D_ij = ||M'(x_i - x_j)||^2, where G is
     the transport plan between the classes c and c' after `iterations` steps of Sinkhorn's iteration
     with the kernel exp(-D/reg). After few steps the plan depends on the order of the two classes;
-    therefore W is the mean of both orders. For large reg mass is transported between all samples,
-    and the ratio is a trace ratio as in orthogonal-lda. For small reg mass is transported between
+    therefore W is the mean of both orders. For large reg, mass is transported between all samples,
+    and the ratio is a trace ratio as in orthogonal-lda. For small reg, mass is transported between
     near samples only, so that classes may have several clusters. P = M'. Local optima exist: the
-    trace ratio for infinite reg (the baseline), orthogonal-lda and pca are the default starts. If
-    some M map every class to a point, as with fewer samples than features, the ratio is 0. If
-    several M have the ratio 0, that of largest sum_{c < c'} ||M'(mu_c - mu_c')||^2 is taken.
+    default starts are the solution for infinite reg (the baseline), orthogonal-lda and pca. If some
+    M map every class to a point, as with fewer samples than features, the ratio is 0. If several M
+    have the ratio 0, that of largest sum_{c < c'} ||M'(mu_c - mu_c')||^2 is taken.
 
     An evaluation takes O(iterations n^2) time and memory for the distances between the two largest
     classes. For more than 10,000 samples, and for samples in files, pairs are within batches.
@@ -339,7 +339,7 @@ class WDA(Objective, weighted=True, by_pairs=True, predicts="classes", sparse=Fa
     Parameters
     ----------
     reg : float
-        Weight of the entropy, in units of squared distances: standardise features first.
+        Weight of the entropy, in units of squared distances: standardise features in other units.
     iterations : int
         Number of Sinkhorn iterations. Flamary et al. and the library POT use a single order of two
         classes instead of the mean over both orders; with more iterations the values agree better.

@@ -204,8 +204,8 @@ class ProximalGradient(Solver[ProximalState]):
     search). In Euclidean space ManPG is the proximal gradient method.
 
     Proximal gradients converge linearly. Restricted to matrices with the zeros and signs of the
-    current point the problem is smooth, and a trust region finishes the run. An entry that reaches
-    zero leaves the support.
+    current point the problem is smooth, and a trust region finishes the run. An entry of M that
+    reaches zero leaves the set of nonzero entries.
 
     Source: S. Chen, S. Ma, A. M.-C. So and T. Zhang, Proximal gradient method for nonsmooth
     optimization over the Stiefel manifold, SIAM J. Optim. 30 (2020).
@@ -213,8 +213,7 @@ class ProximalGradient(Solver[ProximalState]):
     Parameters
     ----------
     memory : float in [0, 1)
-        Weight of earlier values in the reference value of the non-monotone search; 0 means
-        monotone.
+        Weight of earlier values in the reference of the non-monotone search; 0: monotone search.
     """
 
     name = "proximal-gradient"

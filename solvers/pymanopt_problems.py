@@ -67,8 +67,7 @@ def from_pymanopt(
     Returns
     -------
     PymanoptRun
-        The attribute `point` has the form that pymanopt's optimisers return; `value` is the cost
-        there.
+        The attribute `point` has the form of pymanopt's results; `value` is the cost at this point.
 
     Raises
     ------

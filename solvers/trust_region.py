@@ -140,11 +140,11 @@ class TrustRegion(Solver[TrustState]):
     Steihaug's truncated conjugate gradients minimise the model m(V) = f + <g, V> + <V, H[V]>/2, to
     |residual| <= |g| min(kappa, (|g|/scale)^theta): the local order of convergence is 1 + theta.
     The order 1 + theta requires a second-order retraction: polar on Stiefel, polar or QR on
-    Grassmann manifolds. If f changes only by rounding errors, its decrease is computed from slopes.
-    After a long inner iteration the problem's preconditioner is used, and the radius refers to the
-    preconditioner's metric. With columns in very different units, rounding can keep conjugate
-    gradients from converging in as many steps as the manifold has dimensions; a small Hessian is
-    then formed and decomposed.
+    Grassmann manifolds. If values of f differ only by rounding errors, the decrease of f is
+    computed from slopes. After a long inner iteration the problem's preconditioner is used, and the
+    radius refers to the preconditioner's metric. With columns in very different units, rounding can
+    keep conjugate gradients from converging in as many steps as the manifold has dimensions; a
+    small Hessian is then formed and decomposed.
 
     A long step in a curved valley ends on the side of the valley. If the actual decrease is poor
     and the gradient is larger at the end of the step, a few conjugate gradient steps from this end

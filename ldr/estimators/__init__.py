@@ -176,7 +176,7 @@ class Reducer(TwoViews):
 
     A named estimator, such as `ldr.OrthogonalLDA`, has the parameters of its objective: a grid
     search can vary them. `Reducer` accepts any objective: a name, a kernel version (`ldr.kernel`)
-    or your own function (`ldr.objective`).
+    or your own (`ldr.objective`).
 
     Parameters
     ----------

@@ -297,8 +297,7 @@ class Projection(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
         Returns
         -------
         ndarray (m, n_components), or the container chosen by `set_output`
-            If X is an array of jax, torch or another array API library, so is the result (on its
-            device).
+            If X is an array of jax, torch or another array API library, so is the result.
         """
         check_is_fitted(self)
         if is_dask(X):

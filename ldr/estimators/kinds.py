@@ -108,7 +108,7 @@ class Classifies(ClassifierMixin, Projection):
         return self._predicted(X, "probabilities")
 
     def decision_function(self, X: Rows) -> Array:
-        """Return log-probabilities of classes up to a constant; of two, the second minus first
+        """Return the classes' log-probabilities up to a constant; of two classes the difference.
 
         Parameters
         ----------

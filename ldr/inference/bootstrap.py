@@ -84,7 +84,7 @@ class Bootstrap(Pickled):
         rotation minimises the distance between the maps if P is orthonormal, otherwise between the
         projections of all samples. A pair of arrays for two views, with a common rotation.
     without : ndarray (groups, r, d) or None
-        Rotated P without each group of samples, for BCa intervals; None unless ``bca=True``.
+        For each group, rotated P of all other samples, for BCa intervals; None unless ``bca=True``.
     """
 
     question: ClassVar[str] = "How stable are the numbers?"
@@ -140,7 +140,7 @@ class Bootstrap(Pickled):
     def region(self, level: float = 0.9) -> PerView:
         """Return the quantile `level` over draws of the largest principal angle, in radians.
 
-        A confidence region around the span of P' has this radius; two views have one radius each.
+        A confidence region around the span of P' has this angle as radius; two views have one each.
         """
         number("level", level, positive=True, below=1.0)
         return single([float(np.quantile(a[:, -1], level)) for a in as_tuple(self.angles)])

@@ -133,7 +133,7 @@ def dimension(
         For "permutation", as in `ldr.permutation_test`; for "ladle", as in `ldr.bootstrap`; for
         "folds", as in `ldr.path`.
     standardise : bool
-        Divide the columns by their standard deviations first, in folds by the training samples'.
+        Divide the columns by standard deviations first (in folds, of the training samples).
     random_state : int or Generator, optional
     **parameters
         Parameters of the objective, if given by name.

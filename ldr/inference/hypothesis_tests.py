@@ -365,8 +365,8 @@ def permutation_test(
     standardise : bool
         Divide the columns by their standard deviations first.
     stop_after : int, optional
-        Stop once so many permutations have values at least as good as the data's. The p-value is
-        then their share so far, which is valid too (Besag and Clifford).
+        Stop after this number of permutations with values at least as good as the data's. The
+        p-value is then their share so far, which is valid too (Besag and Clifford).
     workers : int
         Number of threads; -1 is one for every core.
     time_limit : float, optional
@@ -599,10 +599,9 @@ def parametric_test(
     Wilks' lambda prod_{j>k}(1 - d_j^2), with Rao's F and Bartlett's chi-square. Without correlation
     (k = 0) further tests are Pillai's trace sum d_j^2, Hotelling and Lawley's sum d_j^2/(1 -
     d_j^2), and Roy's largest root d_1^2/(1 - d_1^2). The p-value of Roy's root is too small: its F
-    is a bound. For each k the statistics of sir and save are compared with chi-square
-    distributions: n sum_{j>k} lambda_j for sir, with the eigenvalues lambda_j, and (n/2) sum_h f_h
-    |T'(I - V_h)T|^2 for save, with slice h's share f_h and whitened covariance V_h, and directions
-    T after the k-th.
+    is a bound. For each k the statistics of sir and save have chi-square distributions: n sum_{j>k}
+    lambda_j for sir, with the eigenvalues lambda_j, and (n/2) sum_h f_h |T'(I - V_h)T|^2 for save,
+    with slice h's share f_h and whitened covariance V_h, and directions T after the k-th.
 
     Source: Rao 1951; Bartlett 1938; Pillai 1955; McKeon 1974; Li 1991; Shao, Cook & Weisberg 2007.
 

@@ -408,5 +408,5 @@ class StatedMethod(Objective):
         return None
 
     def notes_on(self, data: Data, r: int) -> list[str]:
-        """Return messages on the choice of r."""
+        """Return messages about the choice of r."""
         return []
