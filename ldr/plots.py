@@ -683,8 +683,7 @@ _EPS = float(np.finfo(float).eps)
 def convergence(result: Result, *, ax: Panels = None) -> Figure:
     """Plot the distance to the best value, and the gradient norm, by iteration.
 
-    Distances below the value's rounding error are drawn at this error. A closed form becomes a
-    point.
+    Distances below the rounding error are drawn at this error. A closed-form solution is one point.
 
     Parameters
     ----------

@@ -88,7 +88,7 @@ def distance(A: npt.ArrayLike, B: npt.ArrayLike, metric: str = "chordal") -> flo
     ldr.errors.ArgumentError
         An unknown metric.
     ldr.errors.DataError
-        As in `principal_angles`, or different numbers of columns.
+        As in `principal_angles`, or A and B have different numbers of columns.
     """
     choice("metric", metric, _DISTANCES)
     A, B = _pair(A, B, alike=True)

@@ -246,9 +246,9 @@ class Sum(Objective):
     A positive weight w_k keeps the sense of the objective f_k: ``0.7 * PCA() + 0.3 *
     OrthogonalLDA()`` prefers a small reconstruction error and a large class ratio. If all terms
     have the same sense, the sum has this sense and the value sum_k w_k f_k. If the senses of terms
-    differ, the sum is minimised, and the value is sum_k w_k f_k over minimised terms minus this sum
-    over maximised terms. A negative weight reverses the sense of a term. A penalty is added to a
-    minimised sum and subtracted from a maximised sum. Terms are not rescaled: `ldr.normalised`
+    differ, the sum is minimised, and the value is sum_k w_k f_k over minimised terms minus the same
+    sum over maximised terms. A negative weight reverses the sense of a term. A penalty is added to
+    a minimised sum and subtracted from a maximised sum. Terms are not rescaled: `ldr.normalised`
     makes weights comparable.
 
     All terms are functions of the same M, orthonormal in the columns of X, or unconstrained if M is

@@ -377,8 +377,8 @@ class GKDR(Objective, weighted=True, sparse=False):
     The matrix G is the mean outer product of the gradients of the kernel regression of the
     response's features on X. K and K_z are Gram matrices of Gaussian kernels of X and of the
     response (for labels 1 if equal, else 0). The matrix D_i has the rows (x_j - x_i)'k(x_j,
-    x_i)/width^2. The method assumes no form of the dependence. P = M'. Time is cubic in the number
-    of samples; for more than 5000 samples a random subset is used.
+    x_i)/width^2. The method assumes no form of the dependence on X. P = M'. Time is cubic in the
+    number of samples; for more than 5000 samples a random subset is used.
 
     Use it in place of sdr, by one eigenproblem without local optima; the result is near that of sdr
     if the response is smooth. Do not use it with many samples, because matrices are n x n: sir and

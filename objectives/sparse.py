@@ -56,11 +56,12 @@ class SparseLDA(SparseMethod, predicts="classes"):
         \max_{M'M=I} \frac{\operatorname{tr}(M'S_B M)}{\operatorname{tr}(M'S_W M)} - \lambda
         \|M\|_1
 
-    The penalty's weight lambda is `penalty`. The norm ||M||_1 lies between r, if each direction is
-    a single feature, and r sqrt(d). Zeros of M are exact. Features should be standardised; with
-    fewer samples than features a ridge is required. P = M'. `ldr.regularisation_path` solves a
-    sequence of penalties with warm starts, and `ldr.refit` removes the shrinkage. The method has
-    the baseline of orthogonal-lda, which is not sparse. Local optima exist.
+    The parameter `penalty` is the weight lambda of the l1 norm. The norm ||M||_1 lies between r, if
+    each direction is a single feature, and r sqrt(d). Zeros of M are exact. Features should be
+    standardised; with fewer samples than features a ridge is required. P = M'.
+    `ldr.regularisation_path` solves a sequence of penalties with warm starts, and `ldr.refit`
+    removes the shrinkage. The method has the baseline of orthogonal-lda, which is not sparse. Local
+    optima exist.
 
     Use it instead of orthogonal-lda if each direction should depend on few features. Do not use it
     if sparsity is not needed: take orthogonal-lda, which is certified.
@@ -180,11 +181,11 @@ class SparsePCA(SparseMethod):
 
     .. math:: \min_{M'M=I} \|X - XMM'\|_F^2 + \lambda \|M\|_1
 
-    The data X (n x d) are centred; lambda is `penalty`. As the squared error is a sum over samples
-    and features, suitable penalties are proportional to n and the features' variance. An entry of M
-    is nonzero only if the squared error then decreases by more than lambda |m_ij|, roughly. The
-    norm ||M||_1 lies between r, if each column of M is a single feature, and r sqrt(d). Zeros of M
-    are exact. P = M'.
+    The data X (n x d) are centred; lambda is the parameter `penalty`. As the squared error is a sum
+    over samples and features, suitable penalties are proportional to n and the features' variance.
+    An entry of M is nonzero only if the squared error then decreases by more than lambda |m_ij|,
+    roughly. The norm ||M||_1 lies between r, if each column of M is a single feature, and r
+    sqrt(d). Zeros of M are exact. P = M'.
 
     The baseline consists of thresholded loadings soft(X'XV, lambda/2), V the varimax-rotated
     loadings of pca, orthonormalised with the same zeros if possible. The solver is smoothing

@@ -350,7 +350,7 @@ class LBFGS(Solver[QuasiNewtonState]):
     Parameters
     ----------
     memory : int
-        Number of pairs kept.
+        Number of stored pairs of a step and a gradient change.
     renewal : int, optional
         Number of steps after which the problem's preconditioner is computed; the interval to each
         renewal is twice the last one. By default no preconditioner is used.

@@ -26,7 +26,8 @@ Preconditioner = Callable[[Array, Array], Array]
 class Point(ABC):
     """The function at M: value, gradient and Hessian products.
 
-    Subclasses cache what value, gradient and Hessian share, such as A @ M for a quadratic form.
+    Subclasses cache quantities that value, gradient and Hessian share, such as A @ M for a
+    quadratic form.
     """
 
     M: Array

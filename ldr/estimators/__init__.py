@@ -81,7 +81,7 @@ Parameters
 
 See Also
 --------
-ldr.objectives.{objective} : the objective, with its notes.
+ldr.objectives.{objective} : the objective that the estimator optimises.
 
 References
 ----------

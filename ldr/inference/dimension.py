@@ -121,7 +121,7 @@ def dimension(
         As in `ldr.solve`.
     method : {"auto", "permutation", "ladle", "bic", "folds", "parallel"}
     most : int, optional
-        Largest candidate; by default all that are allowed, at most ten for likelihoods and folds.
+        Largest candidate; by default the largest allowed r, at most ten for likelihoods and folds.
     level : float
         Level of "permutation"; for "parallel" the share of null eigenvalues above the threshold.
     permutations : int

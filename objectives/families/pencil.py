@@ -237,9 +237,9 @@ class Shrinking(Objective):
     def shrunken(self, rows: RowPencil, data: Data) -> RowPencil:
         """Shrink B towards its diagonal by Ledoit and Wolf's intensity if shrinkage is requested.
 
-        In minimised methods the numerator A is the part of B that neighbours do not explain. A is
-        shrunk with the intensity of B, towards the expectation for independent rows: if only B were
-        shrunk, nearly constant directions would be optimal.
+        In minimised methods the numerator A is the part of B that neighbours do not explain. The
+        numerator A is shrunk with the intensity of B, towards its expectation for independent rows:
+        if only B were shrunk, nearly constant directions would be optimal.
         """
         if self.shrinkage is None:
             return rows

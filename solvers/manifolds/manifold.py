@@ -174,7 +174,7 @@ class Product(Manifold):
     Parameters
     ----------
     *factors : Manifold
-        At least one.
+        One or more manifolds.
     """
 
     factors: tuple[Manifold, ...] = ()
