@@ -343,8 +343,7 @@ def compare(
     -------
     Comparison
         It has `table`, `findings`, ``plot()`` and ``write_html(path)``. `left_out` has the methods
-        that failed, with the reason. After Ctrl-C the completed methods are returned, with a
-        warning.
+        that failed, with the reason. After Ctrl-C it has the completed methods, with a warning.
 
     Raises
     ------

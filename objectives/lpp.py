@@ -162,7 +162,7 @@ class NPE(WhitenedGraph, ReconstructionMethod):
 
     The matrix W contains the weights of locally linear embedding. In whitened variables the problem
     is min tr(M'B^{-1/2} A B^{-1/2} M), with A = X'(I-W)'(I-W)X, B = X'X and P = M'B^{-1/2}. The
-    bottom generalised eigenvectors of (X'LX, X'DX) are the exact solution.
+    bottom generalised eigenvectors of the pair (A, B) are the exact solution.
 
     Use it to preserve each sample's reconstruction from neighbours, in components of unit variance:
     a linear version of locally linear embedding. Do not use it with more neighbours than features,

@@ -109,8 +109,7 @@ class PLSRegression(
     further weights are principal components of the deflated X, and coefficients do not change.
 
     Use it to predict responses from many collinear features and few samples, by directions of large
-    covariance with the responses. Do not use it if the response depends nonlinearly on X: take sir
-    or sdr.
+    covariance with the responses. Do not use it for a nonlinear dependence on X: take sir or sdr.
 
     Source: de Jong 1993 (SIMPLS); Wold 1975 (NIPALS).
 

@@ -181,11 +181,11 @@ class SparsePCA(SparseMethod):
 
     .. math:: \min_{M'M=I} \|X - XMM'\|_F^2 + \lambda \|M\|_1
 
-    The data X (n x d) are centred; lambda is the parameter `penalty`. As the squared error is a sum
-    over samples and features, suitable penalties are proportional to n and the features' variance.
-    An entry of M is nonzero only if the squared error then decreases by more than lambda |m_ij|,
-    roughly. The norm ||M||_1 lies between r, if each column of M is a single feature, and r
-    sqrt(d). Zeros of M are exact. P = M'.
+    X is centred, and lambda is the parameter `penalty`. As the squared error is a sum over samples
+    and features, suitable penalties are proportional to n and the features' variance. An entry of M
+    is nonzero only if the squared error then decreases by more than lambda |m_ij|, roughly. The
+    norm ||M||_1 lies between r, if each column of M is a single feature, and r sqrt(d). Zeros of M
+    are exact. P = M'.
 
     The baseline consists of thresholded loadings soft(X'XV, lambda/2), V the varimax-rotated
     loadings of pca, orthonormalised with the same zeros if possible. The solver is smoothing

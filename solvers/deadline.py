@@ -149,7 +149,7 @@ def until_told() -> Iterator[Told]:
 
 @contextmanager
 def followed(follower: Callable[[int, int, str], object]) -> Iterator[None]:
-    """Report the progress of every loop in the context to `follower`: items done, items in all."""
+    """Report the progress of loops in the context to `follower`: items done and in all."""
     token = _follower.set(follower)
     try:
         yield
