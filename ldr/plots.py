@@ -404,7 +404,7 @@ def _hold(ax: Axes, a: Array, b: Array | None = None) -> None:
 
 
 def side_by_side(comparison: Comparison, X: Rows, y: PerRow = None) -> Figure:
-    """Plot the first two components of every method, and of its baseline unless both are equal.
+    """Plot the first two components of every method, and of its baseline if this differs.
 
     Parameters
     ----------
