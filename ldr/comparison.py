@@ -300,10 +300,11 @@ def compare(
     All methods have the same scores, pooled over all held-out samples:
 
     - labels: the accuracy of `predict`, or of the nearest class mean in the projection for methods
-      that do not predict; and the accuracy of the nearest training samples;
-    - a response: Q2 and RMSECV of `predict`, or of least squares on the components; and Q2 of the
-      nearest training samples;
-    - labels or a quantity of trials (csp, spoc, xdawn): accuracy or Q2 from features of each trial;
+      that do not predict; and the accuracy of a nearest-neighbour classifier;
+    - a response: Q2 and RMSECV of `predict`, or of least squares on the components; and Q2 of
+      nearest-neighbour regression;
+    - labels or a quantity of trials (csp, spoc, xdawn): accuracy or Q2 from the features of a
+      trial;
     - several views: Q2 of the last view predicted from the first; and the mean product of the
       scores of two views, each divided by its standard deviation in the training samples;
     - a time series: Q2 of the prediction of the next step;

@@ -84,7 +84,7 @@ def regularisation_path(
     random_state: int | np.random.Generator | None = None,
     **parameters: object,
 ) -> RegularisationPath:
-    """Solve an objective plus an l1 penalty for several weights, each started at the last M.
+    """Solve an objective plus an l1 penalty for several weights, each from the last solution.
 
     Parameters
     ----------

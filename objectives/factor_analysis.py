@@ -90,11 +90,11 @@ class FactorAnalysis(
     2 pi. P = M'(MM' + diag psi)^{-1} gives the posterior mean of y. For fixed psi, M = psi^{1/2}
     V_r (L_r - I)_+^{1/2}, with the eigenvectors V_r and eigenvalues L_r of psi^{-1/2} C psi^{-1/2}:
     the default solver eliminates M and optimises log psi ("variable-projection"). One initial point
-    has psi from squared multiple correlations, or half the variances if C is singular. Another has
-    residual variances after regression on r features, selected stepwise for the likelihood: many
-    Heywood cases (zero noise variances) are near it. Local optima are common if n is small or r too
-    large. The result's `model` scores samples, imputes missing entries and returns posterior
-    covariances and the Bayesian information criterion (BIC).
+    has psi from squared multiple correlations, or half the variances if C is singular. Another
+    initial point has residual variances after regression on r features, selected stepwise for the
+    likelihood: many Heywood cases (zero noise variances) are near it. Local optima are common if n
+    is small or r too large. The result's `model` scores samples, imputes missing entries and
+    returns posterior covariances and the Bayesian information criterion (BIC).
 
     Missing entries of X are NaN. If entries are missing, the likelihood of the observed entries is
     maximised over M, log psi and the mean. With ``solver="em"`` expectation maximisation is used.
@@ -441,7 +441,7 @@ class PPCA(
 
     Missing entries of X are NaN. If entries are missing, the likelihood of the observed entries is
     maximised over M, log s2 and the mean, without a closed form. The baseline is the closed form
-    after imputation of the features' means. With ``solver="em"`` expectation maximisation is used.
+    for data with means imputed. With ``solver="em"`` expectation maximisation is used.
 
     Use it when a likelihood is needed: to choose r, to compare models, to score new samples. Do not
     use it if noise variances differ between features: take fa.

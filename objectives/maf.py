@@ -152,7 +152,7 @@ class SquaredDifference(StatedMethod, LaggedMethod):
     Parameters
     ----------
     extreme : {"min", "max"}
-        Minimise or maximise the squared difference.
+        Minimise ("min") or maximise ("max") the squared difference.
     """
 
     name = "squared-difference"

@@ -181,7 +181,7 @@ class MDSStress(Objective, weighted=True, by_pairs=True, sparse=False):
     weights : {"none", "sammon"}
         Weights w_ij of pairs: 1 for "none", 1/||x_i - x_j|| for "sammon".
     epsilon : float
-        Constant e of distances, relative to the root mean square distance of rows from the mean.
+        Constant e in sqrt(t^2 + e^2), relative to the rows' root mean square distance.
     """
 
     name = "mds-stress"

@@ -251,7 +251,7 @@ class Sum(Objective):
     a minimised sum and subtracted from a maximised sum. Terms are not rescaled: `ldr.normalised`
     makes weights comparable.
 
-    All terms are functions of the same M, orthonormal in the columns of X, or unconstrained if M is
+    All terms are functions of the same M, which is orthonormal, or unconstrained if M is
     unconstrained in all terms. The manifold is Stiefel if one term depends on the basis. Methods
     with a whitened variable, or with another map than P = M', cannot be added to other methods.
 

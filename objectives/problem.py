@@ -74,7 +74,7 @@ class Certificate(Pickled):
     def of_gap(
         cls, gap: float, none: float, proved: str, bounded: str, unbounded: str = ""
     ) -> Certificate:
-        """Return "global" if the gap is at most `none`, else "bound"; "none" without a bound."""
+        """Return a "global" certificate if gap <= `none`, else "bound"; "none" without a bound."""
         if gap <= none:
             return cls("global", gap, proved)
         if unbounded and gap == math.inf:

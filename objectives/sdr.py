@@ -66,9 +66,9 @@ class KernelMethod(Objective, weighted=True, by_pairs=True, sparse=False):
         Number of random landmark rows of the Nystrom approximation of K_XM; Kz is then approximated
         by incomplete Cholesky with at most this rank. None is the exact form. For n > 500 "auto"
         uses the pivots of an incomplete Cholesky decomposition of K_XM as landmarks, if 300 (or
-        n/4) pivots leave at most 1e-10 of the trace, as in few dimensions: the landmarks are
-        renewed at each stage of the run, and a message bounds the error of the value. Otherwise
-        "auto" uses 200 random rows for n > 2000 and the exact form for smaller n.
+        n/4) pivots leave at most 1e-10 of the trace, as in few dimensions. These landmarks are
+        renewed at each stage of the run; a message bounds the value's error. Otherwise "auto" uses
+        200 random rows for n > 2000 and the exact form for smaller n.
     """
 
     width: float | None
@@ -101,13 +101,13 @@ class KernelMethod(Objective, weighted=True, by_pairs=True, sparse=False):
 
     @abstractmethod
     def heuristic(self, X: Array, z: Response, r: int) -> Heuristic:
-        """Return the function that computes a start M from a factor of K_z."""
+        """Return the function that computes an initial M from a factor of K_z."""
 
     @abstractmethod
     def form(
         self, X: Array, r: int, z: Response, near: Approximation | None, first: Heuristic, n: float
     ) -> Callable[..., Gram]:
-        """Return the constructor of the problem for total weight n, with landmarks or exact."""
+        """Return the constructor of the problem, exact or with landmarks, for total weight n."""
 
 
 @dataclass(frozen=True)

@@ -256,7 +256,7 @@ class VAMP(PairMethod):
     Parameters
     ----------
     power : {1, 2}
-        Power of the singular values.
+        Power p of the singular values in the score.
     """
 
     name = "vamp"

@@ -346,7 +346,7 @@ class DemixedPCA(Objective, weighted=True, transposed=False):
         return cells, shape
 
     def added(self, means: Array, shape: tuple[int, ...]) -> Array:
-        """Return the sets' contribution to each cell mean, by inclusion-exclusion."""
+        """Return the contribution of sets of factors to each cell mean, by inclusion-exclusion."""
         grid = means.reshape(*shape, -1)
         total = np.zeros_like(grid)
         for subset in self.of:

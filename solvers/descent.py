@@ -170,7 +170,7 @@ class ConjugateGradient(Solver[ConjugateState]):
     Parameters
     ----------
     floor : float
-        Number eta in the lower bound of beta, -1 / (|V| min(eta, |g|)).
+        Number eta in the lower bound -1 / (|V| min(eta, |g|)) of the coefficient beta.
     """
 
     name = "conjugate-gradient"

@@ -212,7 +212,7 @@ class Penalty(ABC):
 
     @abstractmethod
     def prox(self, Z: Array, t: float) -> Array:
-        """Return the minimiser of |N - Z|^2/2 + t h(N) over N."""
+        """Return the minimiser over N of |N - Z|^2/2 + t h(N) for the penalty h."""
 
     @abstractmethod
     def prox_derivative(self, Z: Array, t: float) -> Array:
@@ -220,11 +220,11 @@ class Penalty(ABC):
 
     @abstractmethod
     def threshold(self, shape: tuple[int, ...]) -> Array:
-        """Return the largest subgradient of h at each zero entry."""
+        """Return the largest subgradient of the penalty at each zero entry."""
 
     @abstractmethod
     def slope(self, M: Array) -> Array:
-        """Return the derivative of h in the nonzero entries of M; 0 for zero entries."""
+        """Return the derivative of the penalty in the nonzero entries of M; 0 for zero entries."""
 
     @abstractmethod
     def smoothed(self, M: Array, width: float) -> tuple[float, Array, Array]:

@@ -133,7 +133,7 @@ class Projection(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
     noise_variance_ : float or ndarray (n_features,)
         Noise variance of models with a likelihood.
     x_weights_, y_weights_, x_loadings_, y_loadings_ : ndarray (n_features, n_components)
-        For two views. Weights are the coefficients of features in components; loadings are the
+        For two views: weights are the coefficients of features in components, loadings are the
         coefficients of components in features.
     n_iter_, n_components_, n_features_in_ : int
         Iterations of the solver (0 for a closed form), number of components, number of features.

@@ -329,7 +329,7 @@ class StatedMethod(Objective):
     spectral: ClassVar[type[AbsoluteTrace]] = AbsoluteTrace
 
     def opened(self, data: Data, room: int) -> Opened:
-        """Return the rows for the matrices, with up to `room` further constant directions."""
+        """Return the rows that determine the matrices, with at most `room` added directions."""
         samples = data.samples
         # For n < d a minimised objective is zero in the directions that are orthogonal to all rows.
         empty_is_best = self.sense == "min" and samples.n_known and samples.n < samples.d
