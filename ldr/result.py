@@ -299,7 +299,7 @@ class Result(Pickled, Generic[Matrices]):
 
         The rotation T applies to loadings M of components y, where x = mean + My. A rotation T
         replaces the loadings M by M T^{-T} and the components y by T'y. The model of fa and ppca is
-        rotated as well. Two views have one common rotation T, computed from both M.
+        rotated as well. Two views have one common rotation T, computed from the M of both views.
 
         Parameters
         ----------
@@ -383,7 +383,7 @@ class Result(Pickled, Generic[Matrices]):
         Raises
         ------
         ldr.errors.ArgumentError
-            The ending is not .npz, or the objective is your own: its function is code.
+            The ending is not .npz, or the objective is your own, whose code is not saved.
         OSError
             The file cannot be written.
         """

@@ -135,8 +135,7 @@ class CCA(ShrinkingCorrelation, transposed=False, scale_free=True, stacks=True, 
     C_ab C_bb^{-1/2} M_b), with P_a = M_a'C_aa^{-1/2} and P_b = M_b'C_bb^{-1/2}. Leading singular
     vectors solve the problem exactly; the singular values are the canonical correlations, unchanged
     by invertible affine maps of either view. For views with d_a and d_b features and n samples,
-    max(0, d_a + d_b - (n - 1)) correlations are 1, with a warning. For more than two views take
-    mcca.
+    max(0, d_a + d_b - (n - 1)) correlations are 1, with a warning. For more views take mcca.
 
     Use it for the textbook's canonical correlations, whose components are uncorrelated but whose
     directions are not orthogonal. Do not use it with more features than samples, where every

@@ -196,7 +196,7 @@ class LDA(DiscriminantMethod, products="optimum", transposed=False, scale_free=T
 
     Use it before a classifier or to predict classes; components are uncorrelated within classes. Do
     not use it for orthonormal directions or for more than c - 1 directions: take orthogonal-lda.
-    With fewer samples than features set shrinkage.
+    With fewer samples than features, set `shrinkage`.
 
     Source: Fisher 1936; Rao 1948; Burges 2010, 4.3.
     """

@@ -252,8 +252,8 @@ class Sum(Objective):
     makes weights comparable.
 
     All terms are functions of the same M, which is orthonormal, or unconstrained if M is
-    unconstrained in all terms. The manifold is Stiefel if one term depends on the basis. Methods
-    with a whitened variable, or with another map than P = M', cannot be added to other methods.
+    unconstrained in all terms. The manifold is Stiefel if one term depends on more than M's span.
+    Methods with a whitened variable, or with another map than P = M', cannot be terms of a sum.
 
     Parameters
     ----------

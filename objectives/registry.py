@@ -123,7 +123,7 @@ def as_objective(given: object) -> Objective:
 
 
 def named(name: str, **parameters: object) -> Objective:
-    """Return the objective with a name and parameters.
+    """Return the objective of a given name, with given parameters.
 
     - raises ArgumentError: The name or a parameter is unknown; the message lists known ones.
     """

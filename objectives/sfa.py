@@ -196,8 +196,8 @@ class TICA(PairMethod, StatedMethod, stacks=True):
 
     The rows of X_0 and X_lag are the members of N pairs (x_t, x_{t+lag}), minus mu = (mean x_t +
     mean x_{t+lag})/2. The reversible estimates C_0 = (X_0'X_0 + X_lag'X_lag)/2N and C_lag =
-    (X_0'X_lag + X_lag'X_0)/2N give no autocorrelation above 1. The method maf differs only at the
-    ends of the series. In variables whitened by the covariance C_0 the problem is max
+    (X_0'X_lag + X_lag'X_0)/2N give no autocorrelation above 1. The method maf differs from tica
+    only at the ends of the series. In variables whitened by the covariance C_0 the problem is max
     tr(M'C_0^{-1/2} C_lag C_0^{-1/2} M), with the lagged covariance C_lag and P = M'C_0^{-1/2}. The
     top generalised eigenvectors of (C_lag, C_0) are the exact solution; negative autocorrelations
     come last.

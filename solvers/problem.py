@@ -51,7 +51,7 @@ class Problem(ABC):
     """A function on a manifold: a smooth part, given by `at`, plus an optional penalty.
 
     The attribute `preconditioner_cost` is the cost of computing a preconditioner, in Hessian
-    products. Inner iterations with fewer products than this cost use no preconditioner.
+    products. Inner iterations with fewer Hessian products than this cost use no preconditioner.
     """
 
     manifold: Manifold

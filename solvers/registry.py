@@ -45,7 +45,7 @@ def solver_names() -> list[str]:
 
 
 def named_solver(name: str) -> AnySolver:
-    """Return the solver with a name, with its default options.
+    """Return the solver of a given name, with its default options.
 
     Raises
     ------

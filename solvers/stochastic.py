@@ -53,8 +53,8 @@ class SVRG(Solver[AnchorState]):
     Source: R. Johnson and T. Zhang, Accelerating stochastic gradient descent using predictive
     variance reduction, NIPS 2013; P. Moritz, R. Nishihara and M. I. Jordan, A linearly-convergent
     stochastic L-BFGS algorithm, AISTATS 2016; on manifolds H. Zhang, S. J. Reddi and S. Sra,
-    Riemannian SVRG, NIPS 2016. Curvature from gradients of one part at two points: N. N.
-    Schraudolph, J. Yu and S. Guenter, AISTATS 2007.
+    Riemannian SVRG, NIPS 2016. The curvature is from gradients of one part at two points as by N.
+    N. Schraudolph, J. Yu and S. Guenter, AISTATS 2007.
     """
 
     name = "svrg"

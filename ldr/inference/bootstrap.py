@@ -122,7 +122,7 @@ class Bootstrap(Pickled):
         Returns
         -------
         (low, high) : ndarrays (r, d)
-            A pair of such pairs for two views.
+            For two views, one pair (low, high) for each view.
 
         Raises
         ------
