@@ -75,7 +75,8 @@ def layer(
     Raises
     ------
     ldr.errors.ArgumentError
-        The objective is unknown, or r no integer. In a call of the layer: r > d, or y is missing.
+        The objective is unknown, or r is no integer. In a call of the layer: r > d, or y is
+        missing.
     ldr.errors.DataError
         In a call of the layer: arrays have wrong shapes, or the number of views is wrong.
 

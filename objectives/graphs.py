@@ -363,7 +363,7 @@ class GraphMethod(StatedMethod, products="optimum", weighted=True):
     neighbours : int
         Number k of nearest neighbours; among rows at equal distances the first are taken. Equal
         rows are neighbours at distance zero: a row with k or more copies has no other neighbours.
-        Edges between equal rows do not change a Laplacian; their reconstruction weight is 1/k.
+        Edges between equal rows do not change X'LX; their reconstruction weight is 1/k.
     """
 
     sense = "min"

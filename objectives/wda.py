@@ -339,7 +339,7 @@ class WDA(Objective, weighted=True, by_pairs=True, predicts="classes", sparse=Fa
     Parameters
     ----------
     reg : float
-        Weight of the entropy, in units of squared distances: standardise features in other units.
+        Weight of the entropy, in units of squared distances: standardise features of mixed units.
     iterations : int
         Number of Sinkhorn iterations. Flamary et al. and the library POT use a single order of two
         classes instead of the mean over both orders; with more iterations the values agree better.

@@ -41,7 +41,7 @@ class Data:
         Views of the same n samples; M has a block for each view.
     y : labels or a response, or None
     background : Samples or None
-        Other samples with the same columns, such as noise. M has no block for these samples.
+        Other samples with the same columns, such as noise. M has no block for the background.
     view_names : tuple of str
         Names of views given as a dict; otherwise empty.
     """
