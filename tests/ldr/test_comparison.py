@@ -198,7 +198,7 @@ def test_methods_that_cannot_run_are_left_out():
     sdr = named("sdr", landmarks=10)
     found = ldr.compare(["pca", sdr], X, X[:, 0], sample_weight=np.ones(len(X)))
     assert [method.name for method in found.methods] == ["pca"]
-    assert "no sample weights" in found.left_out["sdr"] or "exact form" in found.left_out["sdr"]
+    assert "sample_weight= only for rows in memory and the exact kernel" in found.left_out["sdr"]
     found = ldr.compare(["orthogonal-lda", "pca"], X, X[:, 0], folds=3)
     assert "left out: orthogonal-lda (y looks continuous" in repr(found) and len(found.methods) == 1
 

@@ -322,7 +322,7 @@ MISTAKES = [
     ("solve orthogonal-lda wine.csv --label kind", "ldr: wine.csv has no column 'kind'"),
     (
         "solve pca both.npz:means --drop extremes",
-        "ldr: both.npz has no column 'extremes'; it has: 0",
+        "ldr: both.npz has no column 'extremes'; its columns are: 0",
     ),
     ("solve pca beer.csv", "ldr: beer.csv: no such file"),
     (
