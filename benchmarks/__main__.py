@@ -101,7 +101,7 @@ def case_row(case: particular.Case, limit: float) -> str:
     values = ", ".join(f"{job} {stated(v)}" for job, v in found.values.items() if v is not None)
     failed = "".join(f"; {job}: {why}" for job, why in found.failed.items())
     figure = "not measured"
-    with suppress(KeyError):  # a failed job has no figure
+    with suppress(KeyError):  # a failed job has no measurements
         figure = case.figure(found)
     return f"{figure} | {case.wanted} | {times}{failed} | {values} | {case.tuned} |"
 

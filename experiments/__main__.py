@@ -281,7 +281,7 @@ def recipes(
     table = Table(
         title=f"d = {d}, r = {r}, seed {seed}",
         box=box.SIMPLE_HEAD,
-        padding=0,  # so that the table fits into 80 columns
+        padding=0,  # without padding the table fits into 80 columns
     )
     for name in ("method", "recipe"):
         table.add_column(name)

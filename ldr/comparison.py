@@ -197,7 +197,7 @@ class Comparison(Pickled):
         for m, scores in rivals:
             ours, theirs = m.scores[judged], scores[judged]
             apart, error = np.mean(theirs - ours), scipy.stats.sem(theirs - ours)
-            if apart >= 0.0005:  # smaller differences are zero in three printed decimals
+            if apart >= 0.0005:  # a smaller difference would be printed as 0.000
                 noise = ", within the noise of the folds" if apart <= beyond * error else ""
                 found.append(
                     f"{m.name}: the baseline scores higher than the optimum, "

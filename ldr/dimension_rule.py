@@ -102,7 +102,7 @@ def _by_bic(
     for r in range(1, objective.largest_r(data) + 1):
         try:
             model = solve(objective, data, r, certify=False).model
-        except (ArgumentError, SingularError):  # the data do not determine r factors
+        except (ArgumentError, SingularError):  # the samples do not determine r factors
             break
         assert model is not None
         d = model.mean.size

@@ -71,8 +71,8 @@ _TOLD = (Status.TIME_LIMIT, Status.INTERRUPTED, Status.OBSERVER)
 _BETTER = 1e-9
 # Tolerance and iteration limit for approximate problems, whose solutions are initial points.
 _ROUGHLY = Stopping(1e-4, 50)
-# Approximations of f are minimised in turn. Largest number of iterations on the first, number of
-# further approximations, and relative change of the value at which they end.
+# Successive approximations of f are minimised: largest number of iterations on the first one,
+# number of further ones, and relative change of the value after which no further one follows.
 _FIRST_STEPS, _TIMES, _SAME = 8, 4, 1e-8
 
 
@@ -349,7 +349,7 @@ class Multistart:
                 for run in runs:
                     result_of(run)
             except BaseException:
-                self._stopped = True  # no further run may begin
+                self._stopped = True  # after an exception no further run begins
                 raise
 
     def _late(self, name: str) -> bool:
@@ -391,7 +391,7 @@ class Multistart:
                 self._ends[name] = lead
                 return
             now, run = solve_near(problem, start, self._solver, self._stopping, self._observers)
-            self._ends[name] = Ended(now, run)  # a run is kept even if the next test is interrupted
+            self._ends[name] = Ended(now, run)  # an interrupted test below must not lose this run
             self._stopped = self._stopped or run.status is Status.OBSERVER
             if run.iterations == 0 and run.status.converged:
                 run = unless_flat(now, run, problem.random_point)

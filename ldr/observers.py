@@ -95,7 +95,7 @@ class Progress:
         self._console = console or needed("rich.console", "a line of progress").Console(stderr=True)
         self._live: Live | None = None
         self._last_refresh = -math.inf
-        self._one_at_a_time = threading.RLock()  # runs in threads update the display in turns
+        self._one_at_a_time = threading.RLock()  # threads update the display one at a time
 
     def __enter__(self) -> Self:
         return self
@@ -134,7 +134,7 @@ class Progress:
         # The progress line changes only at an iteration, so that no thread needs to redraw it.
         live = Live(console=self._console, auto_refresh=False)
         live.start()
-        weakref.finalize(self, live.stop)  # stopping a stopped display does nothing
+        weakref.finalize(self, live.stop)  # stopping a display twice does no harm
         return live
 
 
@@ -161,7 +161,7 @@ class Log:
     def __init__(self, name: str = "ldr") -> None:
         self.name = name
         self.reported: Callable[[float], float] = float  # `ldr.solve` sets the units of values
-        self._one_at_a_time = threading.Lock()  # runs in threads write their lines in turns
+        self._one_at_a_time = threading.Lock()  # threads write their lines one at a time
         self._began: float | None = None
 
     def __enter__(self) -> Self:
@@ -206,7 +206,7 @@ class Bar:
 
     def __enter__(self) -> Self:
         self._stack = ExitStack()
-        if self._console.is_terminal:  # old versions of rich also write lines to files
+        if self._console.is_terminal:  # old versions of `rich` write progress bars to files, too
             from rich.progress import Progress as Bars
 
             self._bars = self._stack.enter_context(Bars(console=self._console, transient=True))

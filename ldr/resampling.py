@@ -144,7 +144,7 @@ class Sampled:
         if Need.DISTANCES in objective.needs:
             raise ArgumentError(f"objective {objective.name!r} takes distances: it has no {what}")
         names = tuple(map(str, X)) if isinstance(X, dict) and objective.views > 1 else ()
-        X = known_trials(X, "X") or X  # MNE's data are read only once
+        X = known_trials(X, "X") or X  # data of the package MNE are read once
         X, y, sample_weight, groups = in_order(
             objective, X, y, sample_weight=sample_weight, groups=groups
         )

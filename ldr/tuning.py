@@ -281,7 +281,7 @@ def tune(
             start,
             jac=True,
             method="L-BFGS-B",
-            options={"ftol": 1e-6, "gtol": 1e-6},  # a tolerance of 3e-5 would stop at saddles
+            options={"ftol": 1e-6, "gtol": 1e-6},  # with 3e-5 the search stopped at saddle points
         )
     best, value = min(held_out.history, key=lambda each: each[1])
     own, scales = _with(objective, best), best.get(SCALES)

@@ -608,13 +608,13 @@ class LaplacianMethod(GraphMethod):
         W, weights = self._edges(data.samples, data.y), data.samples.weights
         if weights is None:
             return W
-        # W is symmetric, so that scaling the rows of the transpose scales the columns.
+        # Because W is symmetric, D(DW)' equals DWD for the diagonal matrix D of the weights.
         return scaled_rows(scaled_rows(W, weights).T.tocsr(), weights)
 
     def _check_settled(self, data: Data) -> None:
         by_class = self.kind == "class-neighbours" and self.heat == "median"
         if self._is_heated and (by_class or self._shares(np.ones(1)) is not None):
-            raise UnknownError  # widths and weights of classes depend on the rows, too
+            raise UnknownError  # the kernel widths and class weights also depend on the rows
         super()._check_settled(data)
 
     @property

@@ -142,7 +142,7 @@ def _apart(M: Array, found: Array) -> Array:
         M = M - found @ (found.T @ M)
         lengths = np.linalg.norm(M, axis=0)
         gone = lengths < 1e-12
-        if gone.any():  # the new column m lies in the span of earlier columns
+        if gone.any():  # a new column lies in the span of the earlier columns
             rest = np.linalg.svd(found, full_matrices=True)[0][:, found.shape[1]]
             M = np.where(gone, rest[:, None], M)
             lengths = np.where(gone, 1.0, lengths)

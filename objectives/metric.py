@@ -184,7 +184,7 @@ class SoftNeighbours(LabelledPairs):
         """Logarithm of each row's weight, relative to the largest."""
         if self.w is None:
             return None
-        with np.errstate(divide="ignore"):  # the log of weight 0 gives an infinite distance
+        with np.errstate(divide="ignore"):  # a weight of zero has the logarithm minus infinity
             return np.asarray(np.log(self.w / self.w.max()))
 
     def at(self, M: Array) -> SoftNeighbourPoint:
@@ -276,8 +276,8 @@ def _is_saturated(p: Array) -> bool:
 
 HINGES = ("squared", "linear")
 
-# Initial points from a square M: stopping rule, and number of rows, also for random starts. With
-# all 2000 rows and 50 columns each would take a quarter of the time of all runs.
+# Computation of an initial point: stopping rule, and largest number of rows. With all 2000 rows
+# and 50 columns an initial point would take a quarter of the time of all runs.
 _ROUGHLY, _SOME_ROWS = Stopping(1e-4, 50), 1000
 
 

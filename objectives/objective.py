@@ -153,7 +153,7 @@ class Objective(Brief, Pickled, ABC):
         """Factor of the minimised value that gives the reported value."""
         return 1.0 if self.sense == "min" else -1.0
 
-    __array_ufunc__ = None  # makes NumPy scalars call __rmul__
+    __array_ufunc__ = None  # so that a NumPy scalar times an objective calls __rmul__
 
     def __add__(self, other: object) -> Objective:
         """Return the sum with an objective or a penalty; 0, the start of `sum`, is ignored."""

@@ -85,7 +85,7 @@ def slice_codes(response: Response, slices: int, weights: Array | None = None) -
     if response.codes is not None:
         return response.codes
     z, cuts = response.values[:, 0], np.arange(1, slices)
-    if weights is None:  # integer positions of sorted samples give exact quantiles
+    if weights is None:  # without weights each quantile is one of the sorted samples
         positions = -(-(len(z) - 1) * cuts // slices)
         edges = np.partition(z, positions)[positions]
     else:

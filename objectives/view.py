@@ -214,7 +214,7 @@ class Compact:
         wide = by_products and samples.wide
         if not samples.n_known or samples.n >= samples.d or wide:
             return cls(samples, Columns(), features=features)
-        if samples.stored:  # if n < d, rows in a file fit into memory
+        if samples.stored:  # assumption: if n < d, all rows of a file fit into memory
             samples = samples.take(np.arange(samples.n))
             check_squares(samples)
         space = statistics.WidenedRowSpace.of(statistics.row_space(samples), room)

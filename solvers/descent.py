@@ -79,7 +79,7 @@ def search(
         trial = line.trial(t)
         if reference is not None and line.descends(trial, max(reference, origin.value)):
             return trial
-        reference = None  # only the first step may raise f
+        reference = None  # only the first trial step may increase f
         if line.accepts(trial):
             return trial
         width = high.t - low.t if high else math.inf
@@ -93,7 +93,7 @@ def search(
             t = 0.5 * (low.t + high.t)
         else:
             t = _secant(low, high)
-        if high is not None and not low.t < t < high.t:  # no float lies inside the bracket
+        if high is not None and not low.t < t < high.t:  # no further number lies inside the bracket
             break
     return None
 

@@ -406,7 +406,7 @@ def _on_support(
         max_iterations=100,
     )
     flat = _FLATTER * point.gradient_norm  # Newton's method stops early, while the support may grow
-    if flat < _NEAR_THE_END * problem.threshold:  # the support is likely final: no early stop
+    if flat < _NEAR_THE_END * problem.threshold:  # the set of nonzero entries is probably final
         flat = 0.0
     new, iterations, radius = point, 0, float(np.linalg.norm(point.proximal.V))
     for _ in range(50):

@@ -97,13 +97,13 @@ def _visited(
         return whole.parts * manifold.gradient(M, part.at(M).gradient)
 
     here, rate = gradient(W), state.rate
-    if not len(pairs):  # a short step gives the first pair (s, y)
+    if not len(pairs):  # a short step gives L-BFGS its first pair (s, y)
         s = -1e-4 * initial_step(problem, anchor) * anchor.gradient
         N = manifold.retract(W, s)
         y = manifold.transport(N, W, gradient(N)) - here
         if manifold.inner(W, s, y) > 0:
             pairs = Pairs(s[None], y[None])
-        else:  # without a pair (s, y), steps follow the gradient
+        else:  # without a pair (s, y), L-BFGS takes gradient steps
             rate *= initial_step(problem, anchor)
     v = here + manifold.transport(anchor.M, W, anchor.gradient - gradient(anchor.M))
     s = -rate * pairs.inverse_hessian_times(v)

@@ -95,7 +95,7 @@ def _first_radius(
     return 4.0 * math.sqrt(rz) if preconditioner else max(1.0, float(np.linalg.norm(M)))
 
 
-# Threshold: if f changes by a smaller share, slopes give the decrease more accurately than values.
+# If f changes relatively by less than this, its decrease is computed from slopes, not from values.
 _ROUNDING = 1e4 * float(np.finfo(float).eps)
 # Least tolerance of the inner iteration, as a share of the solver's tolerance.
 _INNER_MARGIN = 0.1
@@ -217,7 +217,7 @@ class TrustRegion(Solver[TrustState]):
             elif not isinstance(made, InverseHessian):
                 made = problem.problem.preconditioner(new.M) or made
         if made is not state.preconditioner and state.preconditioner is None:
-            radius = None  # the radius depends on the preconditioner's metric
+            radius = None  # the old radius is a length in the old preconditioner's metric
         return TrustState(new, radius, made)
 
     def _corrected(

@@ -179,7 +179,7 @@ def figure4(table: Table, recipe: str, folder: Path) -> None:
         markersize=5,
         label="published: trust-region, grassmann",
     )
-    for left, right in axes:  # the lower left corner contains no curve
+    for left, right in axes:  # the legend is in the lower left corner, where no curve is
         left.legend(*right.get_legend_handles_labels(), fontsize=8, loc="lower left")
     sets = len(np.unique(of_recipe["dataset"])) if len(of_recipe) else 0
     figure.suptitle(

@@ -430,7 +430,7 @@ class Projection(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
         )
         samples = as_samples(array, "X", minimum_rows, allow_nan=objective.traits.missing)
         if ids is not None:
-            later = getattr(self, "n_samples_seen_", 0)  # trials of two calls need different ids
+            later = getattr(self, "n_samples_seen_", 0)  # offset that keeps trial ids distinct
             samples = replace(samples, marks=Marks(trials=ids + later))
         names = getattr(self, "feature_names_in_", names)
         return samples if names is None else replace(samples, feature_names=tuple(names))

@@ -268,7 +268,7 @@ def _placed(
     """Return the maps in canonical coordinates, as `ldr.solve` does."""
     maps = found.maps
     if found.numbers is None and not getattr(objective, "nested", False):
-        (P,) = maps  # principal axes are the unique choice among the bases of a subspace
+        (P,) = maps  # of all bases of a subspace, the principal axes are unique
         Q = np.linalg.eigh(P @ rows[0].scatter() @ P.transpose(0, 2, 1))[1][:, :, ::-1]
         maps = (Q.transpose(0, 2, 1) @ P,)
     flips = signs(maps[0])[:, :, None]

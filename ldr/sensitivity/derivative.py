@@ -29,8 +29,8 @@ from ldr.solvers.manifolds import Array
 from ldr.solvers.problem import RiemannianProblem
 from ldr.types import PerView
 
-# First step of finite differences, relative to the magnitude of the data, parameter or M that
-# varies, and the factor by which each further step is shorter.
+# Finite differences: the first step, relative to the magnitude of the quantity that is varied, and
+# the factor by which each further step is shorter.
 _STEP, _SHORTER = 2e-3, 4.0
 _STEPS = 8
 # A function counts as smooth if extrapolated derivatives differ relatively by at most this.
@@ -140,7 +140,7 @@ class Derivative:
 
     @property
     def value(self) -> float:
-        return self._rate.observed.value  # at an optimum f is stationary in M
+        return self._rate.observed.value  # at an optimum the derivative of f by M is zero
 
     @property
     def mean(self) -> PerView:

@@ -444,7 +444,7 @@ def _manifold(
     bounds: Sequence[BoundObjective], maps: Sequence[tuple[Array | None, ...]], penalised: bool
 ) -> Manifold:
     """Return the common manifold: Grassmann only if all terms have it and there is no penalty."""
-    factors = list(bounds[0].manifold.factors)  # a factor per view, then per fitted parameter
+    factors = list(bounds[0].manifold.factors)  # one manifold per view, then one per parameter
     for view in range(len(maps[0])):
         kinds = [bound.manifold.factors[view] for bound in bounds]
         pairs = zip(kinds, (T[view] for T in maps), strict=True)

@@ -323,7 +323,7 @@ class LandmarkPoint(ProjectedPoint):
     def _pulled_back(self, H: Array, V: Array) -> Array:
         """Return the bilinear form of the slope in H and V."""
         n, k = V.shape[0] - len(self._W), V.shape[1]
-        beside = np.column_stack([V, np.ones(len(V))])  # a product with ones gives the row sums
+        beside = np.column_stack([V, np.ones(len(V))])  # a column of ones yields the row sums of H
         across, down = H @ beside[n:], H.T @ beside
         slope = across[:, k:] * V - across[:, :k]
         slope[n:] += down[:, k:] * V[n:] - down[:, :k]

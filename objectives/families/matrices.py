@@ -33,9 +33,9 @@ Grouped = TypeVar("Grouped")
 Kernel: TypeAlias = Array | Between
 # Derivative of a matrix between rows with respect to the rows, or None if the matrix is constant.
 MovingKernel: TypeAlias = "HeatedEdges | NeighbourWeights | None"
-# Thresholds of the least eigenvalue of a denominator matrix with a unit diagonal: above _LEAST the
-# matrix is inverted; above _LEAST_RANK it is positive definite. Problems of a stack with a smaller
-# least eigenvalue are solved one by one.
+# Thresholds of the least eigenvalue of a denominator matrix with a unit diagonal: the matrix is
+# inverted above _LEAST and is positive definite above _LEAST_RANK. A problem with an eigenvalue
+# below _LEAST is solved alone instead of in a stack of problems.
 _LEAST = 1e-4
 _LEAST_RANK = 1e-9
 

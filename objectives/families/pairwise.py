@@ -73,7 +73,7 @@ class PairwisePoint(ProjectedPoint):
         super().__init__(problem.X, M)
         self._problem, self._blocks = problem, blocks
 
-    if TYPE_CHECKING:  # subclasses define `pairs` unless they override `told`
+    if TYPE_CHECKING:  # declares the method `pairs` of subclasses to type checkers
 
         def pairs(self, rows: slice, D: Array) -> Told:
             """Return phi, W and the map dD -> dW for some rows of D, which it may overwrite."""
@@ -129,7 +129,7 @@ class PairwisePoint(ProjectedPoint):
         """Add (W + W')Y1, Y1 = [Y, 1], for the given rows of W to `total`."""
         columns = self.columns(rows)
         forth = W @ Y1[columns]
-        same = self.symmetric and len(W) == W.shape[1]  # W is symmetric, so one product suffices
+        same = self.symmetric and len(W) == W.shape[1]  # a symmetric W needs one product, not two
         total[rows] += forth
         total[columns] += forth if same else W.T @ Y1[rows]
 

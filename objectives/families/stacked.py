@@ -56,7 +56,7 @@ class StackedData(DataSums):
         """Return the scatters between and within the groups that `of` forms from each y."""
         assert self.y is not None
         codes = np.stack([of(y) for y in self.y])
-        if np.ptp(codes.max(axis=1)) > 0:  # ties in y gave some problems fewer groups
+        if np.ptp(codes.max(axis=1)) > 0:  # ties in y can reduce the number of groups in a problem
             raise UnknownError
         return self.rows.scatters_of_classes(codes)
 

@@ -140,7 +140,7 @@ class TraceRatioPoint(Point):
     U>: one product with a k x k matrix. `products` are AM and BM; `denominator` is b.
     """
 
-    value = math.nan  # `__init__` computes the value of the ratio
+    value = math.nan  # replaces an abstract property, so that `__init__` can set the value
 
     def __init__(self, problem: TraceRatio, M: Array) -> None:
         self.M = M

@@ -374,7 +374,7 @@ def _of_rows(
     more, less, _ = inverse_root(W.T @ B @ W)
     W = W @ more
     lift, inverse = T @ W, less @ inverse @ back
-    # In an excluded direction, variation above 8 eps of its terms exceeds rounding errors.
+    # Variation in an excluded direction is no rounding error if it exceeds 8 eps of its terms.
     varies = bool(np.any(given.computed | (shares[lost] * 8.0 * _EPS < 1.0)))
     varies = varies or (first.total is not None and bool(diagonal(first.total)[constant].any()))
     if sums.total is not None:

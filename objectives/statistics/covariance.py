@@ -27,7 +27,7 @@ from ldr.solvers.manifolds import Array
 # Largest order of a covariance or Gram matrix that is computed as a dense matrix.
 _LEAST_ORDER = 2000
 # Ratio d / r of columns to components above which block Krylov replaces the covariance of dense
-# data. Its 10 r to 15 r products take half of the time of the covariance at this ratio.
+# data: at this ratio block Krylov takes half of the time that the covariance takes.
 _COLUMNS_PER_VECTOR = 150
 # Factor by which a multiplication takes longer in a product with a block than in a covariance. A
 # Cholesky decomposition takes as long as two products of d x d matrices.
@@ -65,7 +65,7 @@ class CovarianceOperator:
         if not samples.n_known:
             return False
         order = min(samples.shape)
-        if samples.stored:  # each product would read the file again
+        if samples.stored:  # each product with the covariance would read the file again
             return order > WIDE
         if samples.is_sparse:
             return order > _LEAST_ORDER

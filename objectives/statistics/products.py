@@ -99,7 +99,7 @@ def differences(plus: np.ndarray, minus: np.ndarray, n: int) -> csr_array:
 
 # Threshold: a smaller variance, relative to the column's mean square, is a rounding error.
 _CONSTANT = 1e-14
-# Columns are proportional if this many random sums over the rows agree, to this tolerance.
+# Columns of length 1 are equal if sums with random weights agree: number of sums, tolerance.
 _TELLING, _DIFFERENT = 3, 1e-11
 # The product X'LZ is stored if it has at most this many nonzero entries per entry of X.
 _FILLED = 4.0

@@ -109,7 +109,7 @@ def pilot(samples: Samples) -> Array | None:
     offset = np.add.reduce(sample) / len(sample)
     shift = first + offset
     sample -= offset
-    with np.errstate(over="ignore"):  # an infinite standard deviation prevents a shift
+    with np.errstate(over="ignore"):  # squares of very large entries may overflow
         spread = np.sqrt(np.einsum("ij,ij->j", sample, sample) / len(sample))
     return None if (np.abs(shift) <= NO_SHIFT * spread).all() else shift
 

@@ -380,6 +380,6 @@ def _lagged_sums(piece: Samples, lag: int, shift: Array | None) -> tuple[Array, 
     if n <= lag:
         return total, squares, zeros(d, d)
     pairs = square(Z[:-lag] + Z[lag:])
-    for edge in (Z[:lag], Z[n - lag :]):  # rows at the ends belong to one pair, others to two
+    for edge in (Z[:lag], Z[n - lag :]):  # the first and last rows are in one pair, others in two
         pairs += square(edge)
     return total, squares, full(0.5 * pairs - squares)

@@ -168,7 +168,7 @@ def symmetric_eigen(A: Array) -> tuple[Array, Array]:
 def is_graded(A: Array) -> bool:
     """Return True if some rows of the symmetric A are far larger than other nonzero rows."""
     entries = A.ravel(order="K")
-    length = math.sqrt(np.vdot(entries, entries))  # the test below also handles an infinite length
+    length = math.sqrt(np.vdot(entries, entries))  # the norm of A; infinite on overflow
     # Python's floats overflow to infinity without a warning, unlike NumPy's.
     if length <= _ALIKE * float(np.minimum.reduce(np.abs(A.diagonal()))):
         return False

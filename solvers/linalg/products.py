@@ -25,7 +25,7 @@ _RESIDUAL, _STEPS = 1e-10, 300
 _SOLVED, _SOLVING_STEPS = 1e-11, 500
 # Threshold: smaller eigenvalues of B, relative to the largest, are zero.
 _IN_RANGE = 1e-10
-# Tolerance of the trace ratio on a small basis, relative to the last improvement of the ratio.
+# Newton's method for a trace ratio ends if a step gains less than this share of the earlier gain.
 _LITTLE = 0.01
 _EPS = float(np.finfo(float).eps)
 
