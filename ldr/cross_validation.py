@@ -571,7 +571,7 @@ class Folds:
             # scikit-learn casts numeric labels to integers: labels are replaced by class numbers.
             if y is not None and numbered and labels:
                 y = np.unique(y, return_inverse=True)[1]
-            with warnings.catch_warnings():  # another message already says that groups are ignored
+            with warnings.catch_warnings():  # a separate message says that groups are ignored
                 warnings.simplefilter("error" if numbered else "ignore", UserWarning)
                 parts = list(splitter.split(np.zeros((len(first), 1)), y, groups))
         except (TypeError, ValueError, UserWarning) as error:

@@ -113,7 +113,7 @@ def project_rows(
     if features is not None:
         samples = features(samples)
     samples.expect_columns(P.shape[1])
-    if model is not None and samples.stored:  # missing values are found while chunks are read
+    if model is not None and samples.stored:  # each chunk of a file is tested for missing values
         parts = samples.reduce(
             lambda piece: [project_rows(piece, piece.name, None, mean, P, None, model)], add
         )

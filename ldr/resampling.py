@@ -158,7 +158,7 @@ class Sampled:
         if given is not None and sample_weight is not None and len(given) != n:
             counted = as_array(brought(sample_weight)) > 0  # a sample of weight 0 is omitted
             given = given[counted] if len(counted) == len(given) else given
-        if given is None or (groups is None and len(given) != n):  # labels may be a chunked array
+        if given is None or (groups is None and len(given) != n):
             return cls(objective, data)
         if given.shape != (n,):
             raise DataError(f"groups has shape {given.shape}, expected ({n},), a group per row")

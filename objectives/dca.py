@@ -25,7 +25,7 @@ from ldr.solvers.linalg.eigen import top_eigenvectors
 from ldr.solvers.manifolds import Array, Grassmann
 from ldr.solvers.problem import Point
 
-# Shrinkage raises the least eigenvalue of the covariance of windows of whitened rows to this.
+# Shrinkage raises the least eigenvalue of the covariance of windows of whitened rows to this value.
 _LEAST = 1e-6
 # Number of random starts; every second start is isotropic. On the data "elevations" a third of the
 # isotropic starts and two thirds of the others reached the best value.

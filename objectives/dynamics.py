@@ -191,7 +191,7 @@ class DynamicsPoint(Point):
     def hessian_vector(self, V: Array) -> Array:
         states, moves, Y, D = self._problem.states, self._problem.moves, self._Y, self.D
         dY = states @ V
-        dleft = moves @ V - dY @ D.T  # derivative of the residual if D is held constant
+        dleft = moves @ V - dY @ D.T  # derivative of the residual for a constant matrix D
         dD = self._solve(dleft.T @ Y + self._left.T @ dY)
         along = Y @ dD.T
         of_states = (dleft - along) @ D + self._left @ dD

@@ -329,7 +329,7 @@ class NaturalParameters(LocalOptima):
         rows = counting_rows(len(self.X), self.counted.max(axis=1), count)
         X, there, counted = self.X[rows], self.there[rows], self.counted[rows]
         least = np.min(X, axis=0, where=there, initial=np.inf)
-        varies = (there & (X > least)).any(axis=0)  # logit(0) and log(0) are infinite
+        varies = (there & (X > least)).any(axis=0)  # a column of zeros has no finite log or logit
         there, counted = there & varies, counted * varies
         return replace(self, X=X, T=self.T[rows], there=there, counted=counted)
 

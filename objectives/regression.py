@@ -185,7 +185,7 @@ class Regression(BoundObjective):
         coefficients = self.lift(M)[0]
         d = len(coefficients)
         U, s, Vt = np.linalg.svd(coefficients, full_matrices=False)
-        if self.r > U.shape[1]:  # the columns added to U do not affect predictions
+        if self.r > U.shape[1]:  # U gets more columns, which do not affect predictions
             U = scipy.linalg.qr(np.hstack([U, np.eye(d, self.r)]), mode="economic")[0]
         scale = np.ones(self.r)
         scale[: min(len(s), self.r)] = np.hypot(1.0, s[: self.r])
@@ -647,7 +647,7 @@ class ReducedRankPoint(Point):
         self._Am = problem.Z.T @ self.fitted
         self._a = np.einsum("ik,ik->k", self.fitted, self.fitted)
         self._c = np.einsum("ik,ik->k", self.fitted, Tn)
-        there = self._a > 0  # a direction without variance explains nothing
+        there = self._a > 0  # a component without variance predicts nothing
         self.S = np.divide(self._c, self._a, out=np.zeros_like(self._a), where=there)
 
     @cached_property

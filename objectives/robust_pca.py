@@ -423,7 +423,7 @@ def heuristics(rows: MedianRows, loss: Loss, r: int) -> dict[str, Callable[[], A
             value, scatter = rows.reweighted(loss, M)
             if value < least:
                 best = M
-            if least - value <= 1e-9 * value:  # smaller gains do not matter at an initial point
+            if least - value <= 1e-9 * value:  # for an initial point smaller gains are negligible
                 break
             least, M = value, top_eigenvectors(scatter, r)[1]
         return best

@@ -92,7 +92,7 @@ def _swept(Z: Array | LessMeans, t: Array, m: Array, penalty: float) -> Array:
         alpha=penalty / (2 * Z.shape[0]),
         fit_intercept=False,
         warm_start=True,
-        tol=1e-14,  # tolerance of the duality gap, relative to |t|^2
+        tol=1e-14,  # tolerance of the duality gap, relative to the target's squared length
         max_iter=sweeps,
     )
     model.coef_ = m.copy()

@@ -27,11 +27,11 @@ from ldr.solvers.status import Status
 Flat = Callable[[Array], Array]
 
 _EPS = float(np.finfo(float).eps)
-_SUFFICIENT_DECREASE = 0.1  # delta: least decrease relative to the slope
-_CURVATURE = 0.9  # sigma: largest final slope relative to the initial slope
+_SUFFICIENT_DECREASE = 0.1  # delta: least decrease of f, as a share of slope times step
+_CURVATURE = 0.9  # sigma: largest slope after a step, as a share of the slope before it
 _VALUE_NOISE = 1e-10  # epsilon: a smaller relative increase of f is rounding
 _VALUE_ROUNDING = 1e-13  # threshold: smaller relative differences of f are rounding errors
-_EXPANSION = 5.0  # rho: growth factor of a step
+_EXPANSION = 5.0  # rho: factor by which a line search lengthens its step
 _SHRINKAGE = 0.66  # gamma: a bracket is halved if it keeps more than this share of its length
 _MOST_TRIALS = 40  # largest number of evaluations in a line search
 

@@ -778,7 +778,7 @@ class TwoViews(Projection):
             names = tuple(X) if isinstance(X, dict) else None
             X, y = _apart(X)
         given, response = super()._given(objective, X, y, background, **rows)
-        if rows["reset"]:  # y is a regular array by now, not a ragged list
+        if rows["reset"]:  # y has been checked: it is no ragged list
             alone = y is not None and not are_views(y) and not is_annotated(y)
             self._flat = alone and (getattr(y, "ndim", None) or as_array(y).ndim) == 1
         return given if names is None else dict(zip(names, given, strict=True)), response

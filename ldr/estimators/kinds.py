@@ -178,7 +178,7 @@ class Discriminates(Classifies):
             raise ArgumentError("partial_fit does not support priors=: use fit")
         if self.priors is not None:
             beside = {**beside, "sample_weight": self._weights(codes, beside)}
-        if beside.get("sample_weight") is None:  # weights of zero may remove a class
+        if beside.get("sample_weight") is None:  # sample weights of zero may remove a class
             y = CodedLabels(codes, classes)
         store = flag("store_covariance", self.store_covariance)
         super()._solve(objective, samples, y, **beside)

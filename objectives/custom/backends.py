@@ -260,7 +260,7 @@ class Jax(Backend):
         function, tell = (
             self.compiled_function,
             cache(partial(_tell, name_of(self.function))),
-        )  # `cache` limits the message to its first occurrence
+        )  # `cache` makes the message appear only once
         return lru_cache(KEPT_SHAPES)(lambda kinds: Programs(function, tell))
 
     @property

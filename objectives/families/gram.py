@@ -356,7 +356,7 @@ class LandmarkPoint(ProjectedPoint):
         if problem.b:
             dCQ = _centred(product(dC, Q))
             dEQ += problem.b * cross_product(self._C, dCQ)
-        # The derivative of Q's equation has two terms in dC, because C is on both of its sides.
+        # The derivative of Q's equation has two terms in dC, because C is on both sides of it.
         dQ = self._solve(cross_product(dC, self._residual) - dEQ)
         lefts, rights = self._residual, dQ
         if problem.b:

@@ -293,7 +293,7 @@ class MultiBlock(Blocks, LocalOptima):
         return other
 
     def proof(self, M: Array) -> Certificate | None:
-        if self.searched is not None:  # without all columns of X there is no dual bound
+        if self.searched is not None:  # the dual bound needs all columns of X
             return None
         found = self.certificate(M)
         return found if found.is_optimal else None

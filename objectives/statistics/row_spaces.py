@@ -204,7 +204,7 @@ def _sparse_row_space(samples: Samples) -> RowSpace:
     with decomposing(len(gram)):
         values, vectors = scipy.linalg.eigh(symmetric(blind.T @ gram @ blind), check_finite=False)
     vectors = blind @ vectors
-    largest = max(values, default=0.0)  # for n = 1 there are no eigenvalues
+    largest = max(values, default=0.0)  # for n = 1 the matrix is empty: no eigenvalues
     kept = values > _GRAM_CUT * max(largest, 0.0)
     lengths, lost = np.sqrt(values[kept][::-1]), vectors[:, ~kept]
     vectors = vectors[:, kept][:, ::-1]

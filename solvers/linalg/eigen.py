@@ -276,7 +276,7 @@ def has_full_rank(S: Array, tolerance: float) -> bool:
     the tolerance, the function returns False, and the eigenvalues must then be computed.
     """
     H = np.array(S.T, order="F")
-    diagonal = np.einsum("ii->i", H)  # a view of H's diagonal that can be changed
+    diagonal = np.einsum("ii->i", H)  # a writable view of the diagonal of H
     diagonal -= 2.0 * tolerance * len(S)
     return cholesky(H) is not None
 
@@ -315,7 +315,7 @@ def dependences(V: Array, scale: Array, tolerance: float) -> Array:
     N = _reduced(V)
     N[np.abs(N) <= tolerance] = 0.0
     N /= np.where(scale > 0, scale, 1.0)[:, None]
-    N = _reduced(N / np.linalg.norm(N, axis=0))  # scaling makes directions nearly parallel
+    N = _reduced(N / np.linalg.norm(N, axis=0))  # after scaling, columns may be nearly parallel
     return np.asarray(N / np.linalg.norm(N, axis=0))
 
 
