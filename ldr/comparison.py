@@ -343,8 +343,8 @@ def compare(
     Returns
     -------
     Comparison
-        It has `table`, `findings`, ``plot()`` and ``write_html(path)``. `left_out` has the methods
-        that failed, with the reason. After Ctrl-C it has the completed methods, with a warning.
+        An object with `table`, `findings`, `plot` and `write_html`. `left_out` has the reasons why
+        methods failed. After Ctrl-C the completed methods are returned, with a warning.
 
     Raises
     ------

@@ -186,8 +186,8 @@ def parallel_analysis(
     Returns
     -------
     ParallelAnalysis
-        Its `r` is the number of dimensions. After Ctrl-C the completed draws are returned, and a
-        warning states their number.
+        The attribute `r` is the number of dimensions. After Ctrl-C the completed draws are
+        returned, and a warning states their number.
 
     Raises
     ------

@@ -248,8 +248,8 @@ def path(
     Returns
     -------
     Path
-        It has `plot()`, `elbow`, `best` and `chosen`. After Ctrl-C it has the completed dimensions
-        (and at least two completed folds), and a warning states their number.
+        The path has `plot()`, `elbow`, `best` and `chosen`. After Ctrl-C the path contains the
+        completed dimensions (and at least two completed folds), and a warning states their number.
 
     Raises
     ------

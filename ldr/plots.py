@@ -101,7 +101,7 @@ def projection(result: Result, X: Rows, y: PerRow = None, *, ax: Axes | None = N
     ----------
     result : Result
     X : array, memory map, sparse matrix or DataFrame (m, d); a pair of them for two views
-        Several views are plotted in pairs: component k of each view against that of the first.
+        Component k of the first view is plotted against component k of each other view.
     y : array (m,), optional
         Labels (strings, booleans, or at most 20 distinct integers) give a legend, quantities a
         colour bar. Without y, objectives of time series are coloured by row.
@@ -683,7 +683,7 @@ _EPS = float(np.finfo(float).eps)
 def convergence(result: Result, *, ax: Panels = None) -> Figure:
     """Plot the distance to the best value, and the gradient norm, by iteration.
 
-    Distances below the rounding error are drawn at this error. A closed-form solution is one point.
+    Distances below the rounding error are drawn as this error. A closed-form solution is one point.
 
     Parameters
     ----------

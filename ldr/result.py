@@ -62,7 +62,7 @@ class Result(Pickled, Generic[Matrices]):
     baseline : float or None
         The value of the objective at the baseline; None without a baseline.
     directions : Directions
-        Scores of each component; `components` is a table of them.
+        Scores of each component; `components` is a table of these scores.
     baseline_M : ndarray or None
         The baseline's matrix.
     baseline_P : ndarray or None
@@ -333,8 +333,8 @@ class Result(Pickled, Generic[Matrices]):
         Returns
         -------
         Sensitivity
-            Its `along` returns the derivative of M, P, the subspace, the value and the scores of
-            the components, along a direction of the data, the weights or the parameters.
+            The method `along` returns the derivative of M, P, the subspace, the value and the
+            scores of the components, along a direction of the data, weights or parameters.
 
         Raises
         ------

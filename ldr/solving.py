@@ -208,23 +208,23 @@ def solve(
     r : int, float or "auto"
         Number of components, 1 <= r <= d (or the number of features of a kernel version). A number
         between 0 and 1 selects the fewest components that explain this share of the variance, for
-        closed forms with orthonormal M (pca, mds, ...). For tica and vamp it is the share of the
+        closed forms with orthonormal M (pca, mds, ...). For tica and vamp r < 1 is a share of the
         kinetic variance, the sum of all squared autocorrelations. "auto" selects r by parallel
         analysis (pca, mds, log-det-pca) or by the least BIC (ppca, fa). For ppca and fa r = 0 is
         the model of independent columns. A message names the rule; statistics are recomputed.
     y : array (n,), optional
         Labels (orthogonal-lda, or a graph of the classes) or response (sdr, hsic, sir, save,
-        regressions). For a table's path also the name of a column, or ``("label", str)`` to read
-        the column as text even if its entries look like numbers. Or the path of an .npy file.
+        regressions). y may be the path of an .npy file or, if X is the path of a table, the name of
+        a column; ``("label", str)`` reads the column "label" as text, not as numbers.
     sample_weight : array (n,), optional
         Sample weights, numbers >= 0. An integer weight w stands for w equal rows; samples with
-        weight 0 are left out. Methods without weights refuse them. Or the name of a column, or an
-        .npy path.
+        weight 0 are left out. Methods without weights refuse them. The weights may also be the name
+        of a column or the path of an .npy file.
     groups : array (n,), optional
         The trial of each row, for methods with time order: successive rows of different trials are
         not paired. The rows of a trial must be contiguous. Data from `ldr.trials` (of an array
-        (trials, channels, times)) need no groups. Methods without time order ignore groups. Also
-        the name of a column, or the path of an .npy file.
+        (trials, channels, times)) need no groups. Methods without time order ignore groups. The
+        groups may also be the name of a column or the path of an .npy file.
     standardise : bool
         Divide the columns by their standard deviations (a background by those of the samples), in
         a further pass over the data; constant columns are unchanged. M, value, `start` and
@@ -234,25 +234,25 @@ def solve(
         True if the first line of a .csv or .tsv file has the names of the columns; otherwise their
         names are "0", "1", ...
     solver : str or Solver
-        "auto" is the closed form if one exists, the self-consistent field for trace ratios,
-        variable projection for fa of complete data, imputation for fa and ppca with missing values,
-        coordinate descent for the lasso, smoothing and proximal gradients for other l1 penalties,
-        lbfgs for sums over pairs of rows (mds-stress, nca), gradients first for jax functions of
-        your own that compile slowly, and otherwise the trust region. By name: "closed-form",
-        "trust-region", "gradients-first", "lbfgs", "conjugate-gradient", "steepest-descent",
-        "self-consistent-field", "variable-projection" (fa), "em" and "imputation" (ppca and fa; the
-        latter for missing entries), "coordinate-descent" (lasso), "svrg" (stochastic, for sums over
-        rows: uica and robust-pca of rows in a file, your own with ``sum_over_rows=True``),
-        "smoothing", "proximal-gradient", "pymanopt:trust-region", "pymanopt:conjugate-gradient",
-        "pymanopt:steepest-descent". Or a solver with options.
+        The name of a solver, or a solver with options. The default "auto" selects a solver by the
+        kind of problem, and is "closed-form" if an optimal closed form exists. For trace ratios
+        "auto" is "self-consistent-field". For fa of complete data "auto" is "variable-projection".
+        For fa and ppca with missing values "auto" is "imputation". For the lasso "auto" is
+        "coordinate-descent". For other l1 penalties "auto" is "smoothing", then
+        "proximal-gradient". For wda and for sums over pairs of rows (mds-stress, nca) "auto" is
+        "lbfgs". For your own jax functions that compile slowly "auto" is "gradients-first". For all
+        other problems "auto" is "trust-region". Further solvers are "conjugate-gradient",
+        "steepest-descent" and, for ppca and fa, "em". The solver "svrg" is stochastic, for sums
+        over rows (uica and robust-pca of a file, ``sum_over_rows=True``). The solvers of pymanopt
+        are "pymanopt:trust-region", "pymanopt:conjugate-gradient" and "pymanopt:steepest-descent".
     start : str or array (d, r); for two views a pair of arrays
         Initial point of an iterative solver: "baseline" (the default), the objective's baseline;
         "random"; or the name of an objective's own start, such as "gradient outer product" of sdr.
     starts : int, optional
-        Number of initial points, for objectives with local optima. The first is `start`, then
-        come the objective's own starts (not after "random"), then random starts. By default own
-        starts follow if `start` is "baseline" (sdr, ica and lmnn have some), until a run is proved
-        optimal; otherwise there is one start. The best result is returned. Its `starts` has the
+        Number of initial points, for objectives with local optima. The first is `start`, then come
+        the objective's own starts (not after "random"), then random starts. By default own starts
+        follow if `start` is "baseline" (sdr, ica and lmnn have some), until a run is proved
+        optimal; otherwise there is one start. The best result is returned. `Result.starts` has the
         value of each run, the name of the best start, and the number of runs that agree with it.
     workers : int
         Number of starts solved at the same time, in threads; -1 means one for every core.
@@ -283,8 +283,8 @@ def solve(
     Returns
     -------
     Result
-        After a time limit, Ctrl-C or a solver without convergence, it has the best point so far,
-        its status, and a message on the number of completed starts. A ConvergenceWarning is issued.
+        After a time limit, Ctrl-C or a run without convergence, the result has the best point so
+        far, its status, and a message on the completed starts; a ConvergenceWarning is issued.
 
     Raises
     ------
@@ -302,7 +302,7 @@ def solve(
         The time limit passed before there was a point to return, for example during reading.
     KeyboardInterrupt
         Ctrl-C before there was a point to return, or a second Ctrl-C within half a minute. The
-        first returns the best point of a solve; the second ends a loop of solves.
+        first Ctrl-C returns the best point of a solve; the second Ctrl-C ends a loop of solves.
 
     Examples
     --------

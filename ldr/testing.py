@@ -88,7 +88,7 @@ class Check(Pickled):
     declared_manifold, implied_manifold : str
         The manifold that the objective declares, and the one that its invariance implies:
         "grassmann" if f(MQ) = f(M), otherwise "stiefel"; for products each factor separately. With
-        one column the two are the same manifold up to sign, and only an odd f can distinguish them.
+        one column the two manifolds are equal up to sign: only an odd f can distinguish them.
     """
 
     objective: Objective
@@ -182,7 +182,7 @@ def check(
     Returns
     -------
     Check
-        Its repr lists the passed and failed checks.
+        The repr of the check lists the passed and failed checks.
 
     Raises
     ------

@@ -70,11 +70,11 @@ class OLPP(OrthonormalGraph, LaplacianMethod):
     .. math:: \min_{M'M=I} \operatorname{tr}(M'X'LXM)
 
     The Laplacian is L = D - W for the weights W of a graph, where D is the diagonal matrix of W's
-    row sums. With graph="classes" the matrix X'LX is the within-class scatter. P = M'. The bottom
-    eigenvectors of X'LX, among directions with variance, are the exact solution.
+    row sums. With graph="classes" the matrix X'LX is the within-class scatter. P = M'. Among
+    directions of nonzero variance the bottom eigenvectors of X'LX are optimal.
 
     Use it to keep neighbours close, with orthonormal directions. Do not use it if the variance of
-    some directions is very small, because these are optimal: take orthogonal-lpp, or pca first.
+    some directions is very small, as such directions are optimal: take orthogonal-lpp or pca first.
 
     Source: Kokiopoulou & Saad 2007; Kokiopoulou, Chen & Saad 2011.
     """
@@ -182,8 +182,8 @@ class ONPP(OrthonormalGraph, ReconstructionMethod):
     .. math:: \min_{M'M=I} \|(I - W)XM\|_F^2
 
     The matrix W contains the weights of locally linear embedding. With graph="classes" the matrix
-    X'(I - W)'(I - W)X is the within-class scatter. P = M'. The bottom eigenvectors of this matrix,
-    among directions with variance, are the exact solution.
+    X'(I - W)'(I - W)X is the within-class scatter. P = M'. Among directions of nonzero variance the
+    bottom eigenvectors of X'(I - W)'(I - W)X are optimal.
 
     Use it to preserve each sample's reconstruction from neighbours, with orthonormal directions. Do
     not use it if the variance of some directions is very small, because such directions are

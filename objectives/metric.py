@@ -89,7 +89,7 @@ class NCA(NeighbourMethod):
     whose ridge decreases from 0.1 to 2e-5 in six steps. With at most 250 samples pca and five
     random M are further default starts. Sample weights multiply the terms and the neighbours'
     probabilities: max sum_i w_i sum_j p_ij with p_ij in proportion to w_j exp(-||M'(x_i -
-    x_j)||^2). Integer weights differ from repeated samples: no sample is its own neighbour.
+    x_j)||^2). Integer weights differ from repeated samples, which are neighbours of each other.
 
     Use it when a nearest-neighbour classifier follows the projection. Do not use it with many
     samples, because each evaluation computes all pairs, or with separable classes, because the
@@ -297,7 +297,7 @@ class LMNN(NeighbourMethod):
     violate a margin, and O(k) per violator; memory is O(n (d + r)), plus O(k) per violator for at
     most 2048 samples. The baseline is orthogonal-lda, scaled to unit variance within classes.
     Sample weights multiply the term of sample i by w_i, and its violation by sample l also by w_l.
-    Integer weights differ from repeated samples: no sample is its own neighbour.
+    Integer weights differ from repeated samples, which are neighbours of each other.
 
     Use it when a nearest-neighbour classifier with a margin follows the projection. Do not use it
     with many features and few samples, because of overfitting: take lda with shrinkage.

@@ -61,7 +61,7 @@ class Objective(Brief, Pickled, ABC):
     domain : str
         Name of the manifold, such as Gr, St x St or R.
     exact : str
-        "yes" if the baseline is the global optimum, else "no", or the condition for it.
+        "yes" if the baseline is optimal, "no" if not, or the condition for an optimal baseline.
     traits : Traits
         Supported kinds of data, given as class arguments: ``class PCA(Objective, weighted=True)``.
     """

@@ -266,7 +266,7 @@ class BoundObjective(Problem):
     ) -> tuple[Predictor, ...]:
         """Return the predictor of each view; an empty tuple if the method predicts nothing.
 
-        The arguments `maps` and `means` are the maps and means of M, or replacements of them.
+        Predictions use `maps` and `means`, the linear maps and the means of the views at M.
         """
         return () if self.answers is None else self.answers.predictors(maps, means)
 

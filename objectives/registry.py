@@ -154,7 +154,7 @@ class Entry:
     """Summary of a method in the registry.
 
     - summary: full name of the method
-    - exact: "yes" if the baseline is the global optimum, else "no", or the condition for it
+    - exact: "yes" if the baseline is optimal, "no" if not, or the condition for an optimal baseline
     """
 
     name: str

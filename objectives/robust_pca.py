@@ -220,7 +220,7 @@ class RobustPCA(Objective, weighted=True, sparse=False):
     often is the optimum, with an improvement of zero.
 
     Use it instead of pca if some samples are outliers. Do not use it without outliers, because pca
-    is exact and certified. Remove clusters of outliers first, because these also affect the median.
+    is exact and certified. Remove clusters of outliers first: clusters also affect the median.
 
     Source: Ding, Zhou, He & Zha 2006; Huber 1964; Locantore et al. 1999 (spherical PCA).
 

@@ -80,7 +80,7 @@ class SIR(Shrinking, StatedMethod, SlicedMethod, stacks=True):
     classes as slices the span is that of lda.
 
     Use it when a response depends on few directions of X, and X is roughly elliptically
-    distributed. Do not use it for dependence symmetric about the mean (y = x_1^2): take save.
+    distributed. Do not use it for dependence symmetric in X (y = x_1^2): take the method save.
 
     Source: Li 1991; Burges 2010, 4.5.
     """

@@ -34,8 +34,8 @@ class CoordinateDescent(Solver[State]):
     """Minimise over single coefficients, then along the face of nonzero coefficients.
 
     The problem, with fields Z, T and lasso, is to minimise |T - ZM|^2 + lasso |M|_1. Z is an array,
-    or a sparse matrix minus column means. For a sparse Z each sweep fixes the intercept, and
-    conjugate gradients find the step along the face.
+    or a sparse matrix minus column means. For a sparse Z the intercept is constant within a sweep,
+    and conjugate gradients compute the step along the face of nonzero coefficients.
 
     Sweeps converge slowly if columns of Z are nearly collinear. With fixed signs of the nonzero
     coefficients the problem is one of least squares; a step towards the minimiser lowers the

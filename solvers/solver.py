@@ -50,8 +50,8 @@ class Stopping:
     def scale(self, start: RiemannianPoint) -> float:
         """Return the scale of the function at the start.
 
-        The scale is a value, not the norm of the gradient: on ill-conditioned data this norm can be
-        1e4 times the value, and the run would stop far from the optimum.
+        The scale is a value, not the norm of the gradient: on ill-conditioned data the norm of the
+        gradient can be 1e4 times the value, and the run would stop far from the optimum.
         """
         terms = float(np.linalg.norm(start.euclidean_gradient))
         return max(abs(start.value), _CANCELLED * terms) or start.gradient_norm

@@ -182,11 +182,11 @@ class Projection(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
         Parameters
         ----------
         X : array, memory map, sparse matrix or DataFrame (n, d)
-            Samples in rows, in time order for methods of time series. For several views the first,
-            or a list or dict of all; one array of all views if the parameter `views` is given.
+            Samples in rows, in time order for methods of time series. For several views X is the
+            first, or a list or dict of all views; with the parameter `views`, one array.
         y : array (n,), optional
-            Labels or a response, for methods that use y; other methods ignore y. For two views the
-            second, (n, e) or (n,); for methods of more views a list of all views but the first.
+            Labels or a response, for methods that use y; other methods ignore y. For two views y is
+            the second view, (n, e) or (n,); for more views y is a list of all views but the first.
         background : array, memory map, sparse matrix or DataFrame (m, d)
             Background (or noise) samples with the same columns; the projection suppresses the
             variation of the background. In a Pipeline the step's name is a prefix, as in

@@ -140,7 +140,7 @@ class Bootstrap(Pickled):
     def region(self, level: float = 0.9) -> PerView:
         """Return the quantile `level` over draws of the largest principal angle, in radians.
 
-        A confidence region around the span of P' has this angle as radius; two views have one each.
+        The angle is the radius of a confidence region around the span of P', for each view.
         """
         number("level", level, positive=True, below=1.0)
         return single([float(np.quantile(a[:, -1], level)) for a in as_tuple(self.angles)])
@@ -225,7 +225,7 @@ def bootstrap(
     Returns
     -------
     Bootstrap
-        It has `quantiles()` and `plot()`. After Ctrl-C it has the completed draws, with a warning.
+        An object with `quantiles` and `plot`. Ctrl-C returns the completed draws, with a warning.
 
     Raises
     ------

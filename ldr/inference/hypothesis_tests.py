@@ -270,12 +270,12 @@ class PermutationTest(Pickled):
         Monte Carlo standard error of the p-value.
     p_values : tuple of float or None
         A p-value for each direction, none smaller than the one before; None if directions have no
-        scores. For cca, lda (orthogonal or not) and sir the canonical correlations, with the ridge,
-        are tested one after the other: those of two views, or of the columns with classes or
-        slices. The ridge of orthogonal-lda is in units of the total covariance. Other methods, and
-        methods with shrinkage, compare the score of each direction with the best score of permuted
-        data, which is conservative after the first direction. NaN if every permutation has the same
-        score, or if the direction does not exist.
+        scores. For cca, lda (orthogonal or not) and sir the canonical correlations (of two views,
+        or of the columns with the classes or slices) are tested one after the other, with the ridge
+        of the method. The ridge of orthogonal-lda is in units of the total covariance. Other
+        methods, and methods with shrinkage, compare the score of each direction with the best score
+        of permuted data, which is conservative after the first direction. NaN if every permutation
+        has the same score, or if the direction does not exist.
     """
 
     question: ClassVar[str] = "Is it more than chance?"
@@ -348,25 +348,24 @@ def permutation_test(
         samples and background together. Methods of X alone permute every column separately, and
         methods of time series the order of the samples (the null hypothesis is white noise).
 
-        - "rows": permutations of all samples, which are assumed independent.
-        - "within": permutations within each group, whose samples are assumed exchangeable.
-        - "groups": permutations of the y of whole groups of any size, if y is constant in groups.
-          For several views, whole trials of equal length are permuted in all views but the first.
-          Groups are assumed independent and identically distributed: if trials share a drift over
-          the session, the test rejects far too often.
-        - "shift": circular shifts of y, other views or columns within groups, which keep
-          autocorrelations. Shifts give an approximate test of stationary series; p is at least 1/n.
-
-        "auto" is "rows" without groups. With groups "auto" is "groups" if y is constant in groups,
-        or if several views have trials of equal length; otherwise "within".
+        The null "rows" permutes all samples, which are assumed independent. The null "within"
+        permutes samples within each group; the samples of a group are assumed exchangeable. The
+        null "groups" permutes the y of whole groups of any size, if y is constant in groups. For
+        several views "groups" permutes whole trials of equal length in all views but the first. The
+        null "groups" assumes that groups are independent and identically distributed: if trials
+        share a drift over the session, the test rejects far too often. The null "shift" shifts y,
+        all views but the first, or every column circularly within groups, which keeps
+        autocorrelations. The test with "shift" is approximate, for stationary series; p is at least
+        1/n. Without groups the default "auto" is "rows". With groups "auto" is "groups" if y is
+        constant in groups, or if several views have trials of equal length, otherwise "within".
     groups : array (n,), optional
         Subject, block or trial of each sample. Data from `ldr.trials` need no groups. For methods
         with time order groups are trials, as in `ldr.solve`.
     standardise : bool
         Divide the columns by their standard deviations first.
     stop_after : int, optional
-        Stop after this number of permutations with values at least as good as the data's. The
-        p-value is then their share so far, which is valid too (Besag and Clifford).
+        Stop after this number of permutations with values at least as good as the data's. The share
+        of such permutations so far is then the p-value, which is valid too (Besag and Clifford).
     workers : int
         Number of threads; -1 is one for every core.
     time_limit : float, optional
@@ -380,7 +379,7 @@ def permutation_test(
     Returns
     -------
     PermutationTest
-        It has `plot()`. After Ctrl-C it has the completed permutations, with a warning.
+        An object with `plot()`. After Ctrl-C the completed permutations are used, with a warning.
 
     Raises
     ------
@@ -599,9 +598,10 @@ def parametric_test(
     Wilks' lambda prod_{j>k}(1 - d_j^2), with Rao's F and Bartlett's chi-square. Without correlation
     (k = 0) further tests are Pillai's trace sum d_j^2, Hotelling and Lawley's sum d_j^2/(1 -
     d_j^2), and Roy's largest root d_1^2/(1 - d_1^2). The p-value of Roy's root is too small: its F
-    is a bound. For each k the statistics of sir and save have chi-square distributions: n sum_{j>k}
-    lambda_j for sir, with the eigenvalues lambda_j, and (n/2) sum_h f_h |T'(I - V_h)T|^2 for save,
-    with slice h's share f_h and whitened covariance V_h, and directions T after the k-th.
+    is a bound. The statistic of sir is n sum_{j>k} lambda_j, with eigenvalues lambda_j. The
+    statistic of save is (n/2) sum_h f_h |T'(I - V_h)T|^2, with slice h's share f_h and whitened
+    covariance V_h, and directions T after the k-th. The two statistics have chi-square
+    distributions.
 
     Source: Rao 1951; Bartlett 1938; Pillai 1955; McKeon 1974; Li 1991; Shao, Cook & Weisberg 2007.
 
@@ -621,7 +621,7 @@ def parametric_test(
     ldr.errors.ArgumentError
         The objective has no such test, or the null distribution is unknown (trials, a ridge).
     ldr.errors.DataError
-        Too few samples.
+        X has too few samples.
 
     Examples
     --------

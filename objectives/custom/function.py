@@ -225,8 +225,8 @@ def objective(
     Raises
     ------
     ldr.errors.ArgumentError
-        The manifold, sense or backend is unknown; the function has the wrong number of parameters;
-        backend="numpy" has no gradient, or another backend has one.
+        The manifold, sense or backend is unknown, the function has the wrong number of parameters,
+        or `gradient` is missing with backend="numpy" or given with another backend.
 
     Notes
     -----

@@ -347,8 +347,8 @@ class Orthonormal(Manifold):
     def gradient(self, M: Array, G: Array) -> Array:
         """Project G onto the tangent space at M twice.
 
-        Near a solution the Euclidean gradient G is nearly normal to the tangent space. A single
-        projection leaves an error of eps |G|, as large as the gradient.
+        Near a solution the Euclidean gradient G is nearly normal to the tangent space. One
+        projection leaves an error of machine precision times |G|, as large as the gradient.
         """
         return self.project(M, self.project(M, G))
 
@@ -384,8 +384,8 @@ class Stiefel(Orthonormal):
     d, r : int
         Rows and columns, 1 <= r <= d.
     retraction : {"polar", "qr"}
-        "polar" takes the point nearest to M + V. It is of second order, which the trust region
-        needs for superlinear convergence. "qr" is first-order.
+        "polar" takes the point nearest to M + V. "polar" is of second order, which the trust region
+        needs for superlinear convergence, and "qr" of first order.
     """
 
     d: int
@@ -423,8 +423,8 @@ class Grassmann(Orthonormal):
     d, r : int
         Dimension of the space and of the subspaces, 1 <= r <= d.
     retraction : {"polar", "qr"}
-        Each returns an orthonormal basis of the span of M + V and is of second order on the
-        Grassmann manifold; only the basis differs.
+        Both retractions return an orthonormal basis of the span of M + V, of second order on the
+        Grassmann manifold; only the bases differ.
     """
 
     d: int
