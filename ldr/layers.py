@@ -253,7 +253,7 @@ def layer(
 
     def project(X: Traced, y: Traced = None, **parameters: Traced) -> Traced:
         single_view = one_array or not isinstance(X, (tuple, list))
-        with np.errstate(over="ignore"):  # infinite values of float32 are reported later
+        with np.errstate(over="ignore"):  # a later check reports values that overflow in float32
             X = tuple(map(jax.numpy.asarray, (X,) if single_view else X))
         dtype = X[0].dtype
         for name in parameters:
@@ -357,7 +357,7 @@ def _check(
 
     if not regular(J, left, T):
         still = single(tuple(map(np.zeros_like, _in_float64(X))))
-        _moved(at(X, y, parameters).along(still), projector)  # raises an error about tied values
+        _moved(at(X, y, parameters).along(still), projector)  # raises an error if values tie
         raise SingularError("the optimum is not isolated, so it has no derivative")
     return np.ones((), J.dtype)
 

@@ -391,7 +391,7 @@ class Multistart:
                 self._ends[name] = lead
                 return
             now, run = solve_near(problem, start, self._solver, self._stopping, self._observers)
-            self._ends[name] = Ended(now, run)  # an interrupted test below must not lose this run
+            self._ends[name] = Ended(now, run)  # if the test below is interrupted, this run is kept
             self._stopped = self._stopped or run.status is Status.OBSERVER
             if run.iterations == 0 and run.status.converged:
                 run = unless_flat(now, run, problem.random_point)

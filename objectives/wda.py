@@ -78,7 +78,7 @@ def _like_sizes(codes: Codes, weights: Array | None) -> Iterator[tuple[Codes, Co
     counted = [np.flatnonzero((codes == c) & (w > 0)) for c in range(int(codes.max()) + 1)]
     sizes = np.array([len(own) for own in counted])
     pairs, most = np.count_nonzero(sizes) ** 2, int(sizes.max())
-    likeness = 0.0 if pairs * most**2 <= _NUMBERS else _LIKE  # 0.0: one group of all classes
+    likeness = 0.0 if pairs * most**2 <= _NUMBERS else _LIKE  # 0.0 puts all classes into one group
     while sizes.any():
         most = int(sizes.max())
         like = np.flatnonzero((sizes > 0) & (sizes >= likeness * most))

@@ -29,7 +29,7 @@ Flat = Callable[[Array], Array]
 _EPS = float(np.finfo(float).eps)
 _SUFFICIENT_DECREASE = 0.1  # delta: least decrease of f, as a share of slope times step
 _CURVATURE = 0.9  # sigma: largest slope after a step, as a share of the slope before it
-_VALUE_NOISE = 1e-10  # epsilon: a smaller relative increase of f is rounding
+_VALUE_NOISE = 1e-10  # epsilon: a smaller relative increase of f is a rounding error
 _VALUE_ROUNDING = 1e-13  # threshold: smaller relative differences of f are rounding errors
 _EXPANSION = 5.0  # rho: factor by which a line search lengthens its step
 _SHRINKAGE = 0.66  # gamma: a bracket is halved if it keeps more than this share of its length
@@ -192,7 +192,7 @@ class ConjugateGradient(Solver[ConjugateState]):
         manifold, point = problem.manifold, state.point
         found = search(problem, point, state.direction, state.first_step)
         if found is None:
-            if state.slope == -(point.gradient_norm**2):  # steepest descent has failed
+            if state.slope == -(point.gradient_norm**2):  # even steepest descent has failed
                 return ConjugateState(point, state.direction, state.slope, 0.0, halt=Status.STALLED)
             return self._steepest(point, state.first_step)
 

@@ -109,7 +109,7 @@ def _least_ritz_pair(
                 V = preconditioner(M, V)
         V = _apart(manifold, M, V, basis[:k])
         length = manifold.norm(M, V)
-        if not length > 0:  # the basis spans the tangent space
+        if not length > 0:  # the basis already spans the whole tangent space
             break
         V = V / length
     values, vectors = np.linalg.eigh(T[:k, :k])

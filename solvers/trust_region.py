@@ -74,7 +74,7 @@ def truncated_cg(
             break
         z = residual if preconditioner is None else preconditioner(M, residual)
         rz, previous = rr if z is residual else inner(M, residual, z), rz
-        if not rz > 0:  # the residual is a rounding error
+        if not rz > 0:  # the residual of conjugate gradients is a rounding error
             break
         beta = rz / previous
         direction = beta * direction - z
@@ -196,7 +196,7 @@ class TrustRegion(Solver[TrustState]):
         V = model.V
         radius: float | None = model.radius
         predicted = -0.5 * manifold.inner(point.M, point.gradient + model.residual, V)
-        if not math.isfinite(predicted):  # a Hessian product was not finite
+        if not math.isfinite(predicted):  # a Hessian product has entries that are not finite
             return replace(state, halt=Status.NOT_FINITE)
         new, decrease = _move(problem, point, V)
         ratio = decrease / predicted if predicted > 0 else 0.0

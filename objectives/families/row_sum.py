@@ -68,7 +68,7 @@ class TermOfPoints(RowTerm):
         gradient = np.zeros_like(M)
         for point in self.points(M, rows, *beside):
             value = value + point.value
-            if np.isinf(value).any():  # where f is infinite it has no gradient
+            if np.isinf(value).any():  # at a point where f is infinite it has no gradient
                 break
             gradient += point.gradient
         return value, gradient

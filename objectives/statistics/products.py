@@ -58,7 +58,7 @@ def shifted_classes(samples: Samples, codes: Codes, counts: Codes) -> tuple[csr_
     stored = np.bincount(cells, minlength=c * d).reshape(c, d)
     nearly_full = stored > _NEARLY_FULL * counts[:, None]
     first = np.unique(codes, return_index=True)[1]
-    shift = np.where(nearly_full, X[first].toarray(), 0.0)  # a constant column becomes exactly zero
+    shift = np.where(nearly_full, X[first].toarray(), 0.0)  # the shift makes constant columns zero
     sums = dense(membership(codes, c).tocsr() @ less(X, shift, codes))
     shift += np.where(nearly_full, sums / counts[:, None], 0.0)
     return less(X, shift, codes), shift
