@@ -35,7 +35,7 @@ from ldr.solvers import Point, Problem, Pymanopt, Stopping, minimise, named_solv
 from ldr.solvers.deadline import one_thread
 
 GAP = 1e-12
-# Tolerance of gradients, which is low enough that no solver stops before the gap is reached.
+# Tolerance of gradients, so low that no solver stops before it reaches the optimality gap.
 TOLERANCE = 1e-9
 # Number of runs of a solver that takes less than SHORT seconds.
 RUNS, SHORT = 3, 2.0

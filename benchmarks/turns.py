@@ -39,7 +39,7 @@ class Measured:
     values: dict[str, Any] = field(default_factory=dict)
     # Mebibytes that the first job added to the memory of the process.
     memory: float = 0.0
-    # By job: the error, or the excess of the time limit.
+    # Map from each failed job to its error, or to the message that it exceeded the time limit.
     failed: dict[str, str] = field(default_factory=dict)
 
 

@@ -75,7 +75,7 @@ def apart(aa: LinearOperator, bb: LinearOperator) -> LinearOperator:
 
 # Number of extra columns of a block, which accelerate the convergence of the wanted eigenvectors.
 GUARDS = 4
-# The preconditioner theta I + rho B has theta >= -_SHARE * rho * ridge, so that it is definite.
+# To keep diag(theta I + rho B) positive, the preconditioner raises theta to -_SHARE * rho * ridge.
 _SHARE = 0.9
 # Threshold: a variance is zero if its ratio to the variance of uncorrelated columns is smaller.
 _EMPTY = 1e-10
