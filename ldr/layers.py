@@ -40,10 +40,10 @@ def layer(
 ) -> Callable[..., Traced]:
     """Make a function of jax arrays, from X to the optimal P, with derivatives.
 
-    `ldr.solve` finds the optimum in a callback, so the function can be compiled. Its derivative
-    comes from the implicit function theorem and does not depend on the solver: `jax.grad`,
-    `jax.jvp`, `jax.vjp` and `jax.vmap` work. If eigenvalues inside the subspace or at its boundary
-    are equal, an error names the tie; derivatives of eigenvectors would be NaN.
+    `ldr.solve` finds the optimum in a callback, so the function can be compiled. The derivative of
+    the optimum comes from the implicit function theorem and does not depend on the solver:
+    `jax.grad`, `jax.jvp`, `jax.vjp` and `jax.vmap` work. If eigenvalues inside the subspace or at
+    its boundary are equal, an error names the tie; derivatives of eigenvectors would be NaN.
 
     Parameters
     ----------

@@ -186,7 +186,7 @@ class Log:
 class Bar:
     """A progress bar over many runs; without a terminal nothing is shown.
 
-    In its context, the bar shows the progress of paths, comparisons, bootstraps and tests.
+    In a `with` statement the bar shows the progress of paths, comparisons, bootstraps and tests.
 
     Parameters
     ----------

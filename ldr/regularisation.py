@@ -108,8 +108,8 @@ def regularisation_path(
     Returns
     -------
     RegularisationPath
-        Its repr is a table of penalties, values and sparsity. After Ctrl-C or the time limit it has
-        the completed penalties, and a warning states their number.
+        The repr is a table of penalties, values and sparsity. After Ctrl-C or the time limit the
+        path has the completed penalties, and a warning states their number.
 
     Raises
     ------

@@ -92,9 +92,9 @@ class FactorAnalysis(
     the default solver eliminates M and optimises log psi ("variable-projection"). One initial point
     has psi from squared multiple correlations, or half the variances if C is singular. Another
     initial point has residual variances after regression on r features, selected stepwise for the
-    likelihood: many Heywood cases (zero noise variances) are near it. Local optima are common if n
-    is small or r too large. The result's `model` scores samples, imputes missing entries and
-    returns posterior covariances and the Bayesian information criterion (BIC).
+    likelihood: many Heywood cases (zero noise variances) are near this point. Local optima are
+    common if n is small or r too large. The result's `model` scores samples, imputes missing
+    entries and returns posterior covariances and the Bayesian information criterion (BIC).
 
     Missing entries of X are NaN. If entries are missing, the likelihood of the observed entries is
     maximised over M, log psi and the mean. With ``solver="em"`` expectation maximisation is used.

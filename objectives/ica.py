@@ -529,7 +529,7 @@ class UndercompleteICA(SourceMethod):
     .. math:: \min_M -\frac{1}{2} \log|M'M| - \frac{1}{n} \sum_{ik} \log p(m_k'x_i)
 
     M is any d x r matrix: sources need not be orthogonal, and their scales are estimated. The
-    samples x are whitened, C^{-1/2}(x - mean), and P = M'C^{-1/2}. Both experts have heavy tails
+    samples x are whitened, C^{-1/2}(x - mean), and P = M'C^{-1/2}. The densities p have heavy tails
     and find sources with heavier tails than a Gaussian; for lighter tails see `ICA`. Components are
     in descending order of their terms in the value. The baseline is FOBI (fourth-order blind
     identification). Other default starts are FastICA's deflation from many initial directions and,

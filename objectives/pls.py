@@ -103,7 +103,7 @@ class PLSRegression(
     contains the regression coefficients for centred data. The map P gives uncorrelated scores of
     unit variance. The scores U of Y minimise ||Y - UQ'||_F with least norm, where Q are the
     coefficients of Y on the scores of X. `parameters["vip"]` is the variable importance in
-    projection (VIP) of feature j, sqrt(d sum_k s_k w_jk^2 / sum_k s_k), with mean square 1. Here
+    projection (VIP) of feature j, sqrt(d sum_k s_k w_jk^2 / sum_k s_k), with mean square 1. In VIP
     s_k is the part of ||Y||^2 that score k explains, and w_k are the orthonormal weights of NIPALS
     for either algorithm. Standardise columns in different units. Once the response is explained,
     further weights are principal components of the deflated X, and coefficients do not change.

@@ -155,7 +155,7 @@ class GeneralisedContrast(NoiseMethod):
     Parameters
     ----------
     ridge : float
-        Constant added to the diagonal of C_target + C_background, relative to its mean.
+        Constant added to the diagonal of C_target + C_background, relative to the diagonal's mean.
     """
 
     ridge: float = number(0.0)

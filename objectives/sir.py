@@ -77,7 +77,7 @@ class SIR(Shrinking, StatedMethod, SlicedMethod, stacks=True):
     The samples are whitened, z = C^{-1/2}(x - mean); slices of the sorted response have equal
     weight, or are classes. P = M'C^{-1/2}. The top eigenvectors of the covariance of the slices'
     means are the exact solution. At most as many directions as slices minus 1 are found. With
-    classes as slices the span is that of lda.
+    classes as slices the span of M equals that of lda.
 
     Use it when a response depends on few directions of X, and X is roughly elliptically
     distributed. Do not use it for dependence symmetric in X (y = x_1^2): take the method save.

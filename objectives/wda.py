@@ -332,7 +332,7 @@ class WDA(Objective, weighted=True, by_pairs=True, predicts="classes", sparse=Fa
 
     Use it instead of orthogonal-lda if classes have several clusters or other shapes; reg
     determines the scale of distances. Do not use it for Gaussian classes: take orthogonal-lda,
-    which gives nearly the same in less time.
+    which gives nearly the same M in less time.
 
     Source: Flamary, Cuturi, Courty & Rakotomamonjy 2018.
 

@@ -49,7 +49,7 @@ class Imputation(Solver[State]):
 
     The linear rate of EM is the missing entries' fraction of the information: if few entries are
     missing, a few steps suffice. If the gradient decreases slowly, steps of the trust region follow
-    those of EM. The problem must have a method `imputed(M)`, which returns a point of larger
+    the steps of EM. The problem must have a method `imputed(M)`, which returns a point of larger
     expected likelihood of the complete rows, given M, or None if there is no such point.
 
     Source: D. Rubin and D. Thayer, EM algorithms for ML factor analysis, Psychometrika 47 (1982).

@@ -313,7 +313,7 @@ class Latent(Regresses):
         ----------
         X : array, memory map, sparse matrix or DataFrame (m, d)
         y : array, memory map, sparse matrix or DataFrame (m, q) or (m,), optional
-            The response of the same samples. Its scores u minimise ||y - mean - u y_loadings_'||.
+            Response. The scores u of y minimise ||y - mean - u y_loadings_'||.
 
         Returns
         -------

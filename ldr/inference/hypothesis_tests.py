@@ -597,11 +597,11 @@ def parametric_test(
     of the columns with the classes. The hypothesis that only d_1, ..., d_k are nonzero is tested by
     Wilks' lambda prod_{j>k}(1 - d_j^2), with Rao's F and Bartlett's chi-square. Without correlation
     (k = 0) further tests are Pillai's trace sum d_j^2, Hotelling and Lawley's sum d_j^2/(1 -
-    d_j^2), and Roy's largest root d_1^2/(1 - d_1^2). The p-value of Roy's root is too small: its F
-    is a bound. The statistic of sir is n sum_{j>k} lambda_j, with eigenvalues lambda_j. The
-    statistic of save is (n/2) sum_h f_h |T'(I - V_h)T|^2, with slice h's share f_h and whitened
-    covariance V_h, and directions T after the k-th. The two statistics have chi-square
-    distributions.
+    d_j^2), and Roy's largest root d_1^2/(1 - d_1^2). The p-value of Roy's root is too small: the F
+    statistic of Roy's root is a bound. The statistic of sir is n sum_{j>k} lambda_j, with
+    eigenvalues lambda_j. The statistic of save is (n/2) sum_h f_h |T'(I - V_h)T|^2, with slice h's
+    share f_h and whitened covariance V_h, and directions T after the k-th. The two statistics have
+    chi-square distributions.
 
     Source: Rao 1951; Bartlett 1938; Pillai 1955; McKeon 1974; Li 1991; Shao, Cook & Weisberg 2007.
 

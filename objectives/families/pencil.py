@@ -204,7 +204,7 @@ class Shrinking(Objective):
         standardised columns. The result's parameters contain the shrinkage intensity. The rule
         takes two additional passes over the rows.
     ridge : float
-        Constant added to the diagonal of the denominator's matrix, relative to its mean.
+        Constant added to the diagonal of the denominator, relative to the mean of the diagonal.
     """
 
     shrinkage: float | str | None = optional_word(("auto",))
