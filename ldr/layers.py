@@ -75,8 +75,7 @@ def layer(
     Raises
     ------
     ldr.errors.ArgumentError
-        The objective is unknown, or r is no integer. In a call of the layer: r > d, or y is
-        missing.
+        The objective is unknown, r is no integer, r > d, or a call of the layer lacks y.
     ldr.errors.DataError
         In a call of the layer: arrays have wrong shapes, or the number of views is wrong.
 

@@ -235,8 +235,7 @@ def path(
         entries. All statistics are computed from the training samples of a fold. A number means
         `GroupKFold` with groups (`StratifiedGroupKFold` for labels), and whole trials or blocks
         with a gap in time order. Otherwise it means shuffled `KFold` (`StratifiedKFold` for
-        labels). A splitter, such as `LeaveOneOut()`, splits the samples or trials. A background is
-        not split.
+        labels). A splitter, such as `LeaveOneOut()`, splits samples or trials, but no background.
     rule : {"best", "one-standard-error"}, optional
         Rule for `chosen`: the best pooled score, or the smallest r whose score is at most one
         standard error below the best. The latter is the default for predictions and products.

@@ -195,16 +195,18 @@ def solve(
         parameters (``ldr.objectives.OrthogonalMAF(lag=2)``), a kernel version (`ldr.kernel`), or
         an objective of your own (`ldr.objective`).
     X : array, memory map, sparse matrix, DataFrame or DataArray (n, d); or data larger than memory
-        Samples in rows. Sparse data stay sparse. No input is changed in place. Rows of pandas
-        objects (X, a second view and y) are paired by index: a permuted index is aligned, different
-        index labels are refused. Chunks are read from the path of a .npy, .parquet, .csv or .tsv
-        file or of a folder of .parquet files, a list of arrays and paths to be stacked, an iterator
-        of blocks of rows, or a function that returns an iterator (see the guide to data larger than
-        memory). NaN is a missing value, for objectives that accept them (ppca and fa). Objectives
-        of two views (orthogonal-cca, pls, reduced-rank-regression) take a pair with the same rows;
-        opca, signal-noise and contrastive-pca take a pair (samples, noise or background) with the
-        same columns; mds-distances takes an n x n matrix of distances. `ldr.covariance` makes X
-        from a covariance or correlation matrix.
+        Samples in rows. Sparse data stay sparse. No input is changed. Rows of pandas objects (X, a
+        second view and y) are paired by index: a permuted index is aligned, different index labels
+        are refused.
+
+        Chunks are read from the path of a .npy, .parquet, .csv or .tsv file or of a folder of
+        .parquet files, a list of arrays and paths to be stacked, an iterator of blocks of rows, or
+        a function that returns an iterator (see the guide to data larger than memory). NaN is a
+        missing value, which ppca and fa accept. Objectives of two views (orthogonal-cca, pls,
+        reduced-rank-regression) take a pair with the same rows. Methods of a background (opca,
+        signal-noise, contrastive-pca) take a pair (samples, background) with the same columns. The
+        method mds-distances takes an n x n matrix of distances. The function `ldr.covariance` makes
+        X from a covariance or correlation matrix.
     r : int, float or "auto"
         Number of components, 1 <= r <= d (or the number of features of a kernel version). A number
         between 0 and 1 selects the fewest components that explain this share of the variance, for
@@ -234,14 +236,17 @@ def solve(
         True if the first line of a .csv or .tsv file has the names of the columns; otherwise their
         names are "0", "1", ...
     solver : str or Solver
-        The name of a solver, or a solver with options. The default "auto" selects a solver by the
-        kind of problem, and is "closed-form" if an optimal closed form exists. For trace ratios
-        "auto" is "self-consistent-field". For fa of complete data "auto" is "variable-projection".
-        For fa and ppca with missing values "auto" is "imputation". For the lasso "auto" is
-        "coordinate-descent". For other l1 penalties "auto" is "smoothing", then
-        "proximal-gradient". For wda and for sums over pairs of rows (mds-stress, nca) "auto" is
-        "lbfgs". For your own jax functions that compile slowly "auto" is "gradients-first". For all
-        other problems "auto" is "trust-region". Further solvers are "conjugate-gradient",
+        Name of a solver, or a solver with options; the default "auto" selects a solver by the
+        problem.
+
+        For methods with an optimal closed form the solver "auto" is "closed-form". For trace ratios
+        the solver "auto" is "self-consistent-field". For fa of complete data "auto" is the solver
+        "variable-projection". For fa and ppca with missing values "auto" is the solver
+        "imputation". For the lasso the solver "auto" is "coordinate-descent". For other l1
+        penalties "auto" is "smoothing", followed by "proximal-gradient". For wda and for sums over
+        pairs of rows (mds-stress, nca) the solver "auto" is "lbfgs". For your own jax functions
+        that compile slowly the solver "auto" is "gradients-first". For all other problems the
+        solver "auto" is "trust-region". Further solvers are "conjugate-gradient",
         "steepest-descent" and, for ppca and fa, "em". The solver "svrg" is stochastic, for sums
         over rows (uica and robust-pca of a file, ``sum_over_rows=True``). The solvers of pymanopt
         are "pymanopt:trust-region", "pymanopt:conjugate-gradient" and "pymanopt:steepest-descent".

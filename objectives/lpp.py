@@ -39,8 +39,7 @@ class LPP(WhitenedGraph, LaplacianMethod):
 
     The Laplacian is L = D - W for the weights W of a graph, where D is the diagonal matrix of W's
     row sums. In whitened variables the problem is min tr(M'B^{-1/2} A B^{-1/2} M), with A = X'LX, B
-    = X'DX and P = M'B^{-1/2}. The bottom generalised eigenvectors of (X'LX, X'DX) are the exact
-    solution.
+    = X'DX and P = M'B^{-1/2}. The bottom generalised eigenvectors of (X'LX, X'DX) are optimal.
 
     Use it to keep neighbours close, in components of unit variance. Do not use it with thousands of
     features, because a d x d scatter is formed.

@@ -90,8 +90,7 @@ class MAF(AutocorrelationMethod, transposed=False, scale_free=True):
 
     Samples are in time order; S_lag = sym(1/(n - lag) sum_t x_t x_{t+lag}') and C = X'X/n for the
     centred X. In variables whitened by the covariance C the problem is max tr(M'C^{-1/2} S_lag
-    C^{-1/2} M), with P = M'C^{-1/2}. The top generalised eigenvectors of (S_lag, C) are the exact
-    solution.
+    C^{-1/2} M), with P = M'C^{-1/2}. The top generalised eigenvectors of (S_lag, C) are optimal.
 
     Use it for the textbook's maximum autocorrelation factors, uncorrelated with oblique directions.
     Do not use it if the projection must be orthogonal: take orthogonal-maf.

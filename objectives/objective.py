@@ -143,8 +143,7 @@ class Objective(Brief, Pickled, ABC):
     def matrices(self, data: DataSums) -> Matrices:
         """Return the method's matrices, computed from sums over the rows, in any coordinates.
 
-        Methods without such matrices, and data that do not determine the matrices, raise
-        UnknownError.
+        Methods and data that do not determine the matrices raise UnknownError.
         """
         raise UnknownError
 

@@ -50,11 +50,13 @@ class Certificate(Pickled):
     Attributes
     ----------
     kind : {"global", "restricted", "bound", "local", "saddle", "none"}
-        "global": no M is better, up to `gap`. "restricted": no M in the subspace named in the
-        message is better, up to `gap`, but an M outside may be. "bound": no M is better by more
-        than `gap`. "local": M is a local optimum. A message of "bound" or "local" that begins with
-        "within" restricts the statement to a subspace. "saddle": M is a saddle point. "none":
-        nothing is proved.
+        The claim that is proved. The kind "global" means that no M is better, up to `gap`.
+
+        The kind "restricted" means that no M in the subspace named in the message is better, up to
+        `gap`, but an M outside may be. The kind "bound" means that no M is better by more than
+        `gap`. The kind "local" means that M is a local optimum. If the message of "bound" or
+        "local" begins with "within", the claim holds in a subspace. The kind "saddle" means that M
+        is a saddle point. The kind "none" means that nothing is proved.
     gap : float
         Optimality gap: an upper bound of the difference between the global optimum and the value,
         in the objective's units; infinite without a bound. For traces and trace ratios the bound is

@@ -207,8 +207,7 @@ class GCPCA(GeneralisedContrast, transposed=False, scale_free=True):
     X is a pair (target, background) of arrays with the same features, each centred separately, with
     the covariances C_t and C_b. For covariances C_t (target) and C_b (background) the whitened
     problem is max tr(M'B^{-1/2}(C_t - C_b)B^{-1/2}M), with B = C_t + C_b and P = M'B^{-1/2}. The
-    top generalised eigenvectors of (C_t - C_b, B) are the exact solution; eigenvalues lie between
-    -1 and 1.
+    top generalised eigenvectors of (C_t - C_b, B) are optimal; eigenvalues lie between -1 and 1.
 
     Use it instead of orthogonal-gcpca for components that are uncorrelated over both data sets. Do
     not use it if the projection must be orthogonal: take orthogonal-gcpca.

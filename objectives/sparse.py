@@ -59,9 +59,8 @@ class SparseLDA(SparseMethod, predicts="classes"):
     The parameter `penalty` is the weight lambda of the l1 norm. The norm ||M||_1 lies between r, if
     each direction is a single feature, and r sqrt(d). Zeros of M are exact. Features should be
     standardised; with fewer samples than features a ridge is required. P = M'.
-    `ldr.regularisation_path` solves a sequence of penalties with warm starts, and `ldr.refit`
-    removes the shrinkage. The method has the baseline of orthogonal-lda, which is not sparse. Local
-    optima exist.
+    `ldr.regularisation_path` solves a sequence of penalties, and `ldr.refit` removes the shrinkage.
+    The method has the baseline of orthogonal-lda, which is not sparse. Local optima exist.
 
     Use it instead of orthogonal-lda if each direction should depend on few features. Do not use it
     if sparsity is not needed: take orthogonal-lda, which is certified.
