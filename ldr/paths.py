@@ -234,7 +234,7 @@ def path(
         Score each dimension on held-out samples, as `ldr.score`; pca and its variants on held-out
         entries. All statistics are computed from the training samples of a fold. A number means
         `GroupKFold` with groups (`StratifiedGroupKFold` for labels), and whole trials or blocks
-        with a gap in time order. Otherwise it means shuffled `KFold` (`StratifiedKFold` for
+        with a gap in time order. Otherwise a number means shuffled `KFold` (`StratifiedKFold` for
         labels). A splitter, such as `LeaveOneOut()`, splits samples or trials, but no background.
     rule : {"best", "one-standard-error"}, optional
         Rule for `chosen`: the best pooled score, or the smallest r whose score is at most one

@@ -236,8 +236,7 @@ def solve(
         True if the first line of a .csv or .tsv file has the names of the columns; otherwise their
         names are "0", "1", ...
     solver : str or Solver
-        Name of a solver, or a solver with options; the default "auto" selects a solver by the
-        problem.
+        Name of a solver, or a solver with options; "auto" selects a solver by the problem.
 
         For methods with an optimal closed form the solver "auto" is "closed-form". For trace ratios
         the solver "auto" is "self-consistent-field". For fa of complete data "auto" is the solver
@@ -251,8 +250,9 @@ def solve(
         over rows (uica and robust-pca of a file, ``sum_over_rows=True``). The solvers of pymanopt
         are "pymanopt:trust-region", "pymanopt:conjugate-gradient" and "pymanopt:steepest-descent".
     start : str or array (d, r); for two views a pair of arrays
-        Initial point of an iterative solver: "baseline" (the default), the objective's baseline;
-        "random"; or the name of an objective's own start, such as "gradient outer product" of sdr.
+        Initial point of an iterative solver: "baseline", the baseline of the objective (the
+        default); "random", a random point; or an own start of the objective, such as "gradient
+        outer product" of sdr.
     starts : int, optional
         Number of initial points, for objectives with local optima. The first is `start`, then come
         the objective's own starts (not after "random"), then random starts. By default own starts

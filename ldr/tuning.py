@@ -213,11 +213,11 @@ def tune(
     y : array (n,), optional
         Labels or response for the objective, the loss or both.
     loss : {"log", "squared"} or callable, optional
-        "log", for labels: minus the log of the predicted probability of the true class; methods
-        that predict no classes use Gaussian classes in the projection. "squared", for a response:
-        1 - Q2 of `predict`, or of least squares on the components, pooled over all folds. Or a
-        smooth function ``loss(Y, y, Y_held, y_held)`` of the components Y and y of training
-        samples, and of the held-out components and y.
+        The loss "log", for labels, is minus the log of the predicted probability of the true class;
+        methods that predict no classes use Gaussian classes in the projection. The loss "squared",
+        for a response, is 1 - Q2 of `predict`, or of least squares on the components, pooled over
+        all folds. Otherwise a smooth function ``loss(Y, y, Y_held, y_held)`` of the components Y
+        and y of training samples, and of the held-out components and y.
     folds : int or splitter of scikit-learn
         As in `ldr.path`.
     groups : array (n,), optional

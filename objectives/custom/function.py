@@ -210,8 +210,8 @@ def objective(
         likewise. Rows in a file or on a cluster are then read in chunks, f receives one chunk at a
         time, and ``solver="svrg"`` is available. A mean is not a sum: divide by a fixed constant,
         not by len(X). jax compiles f once for each length of a chunk. Data of at most 1024 rows in
-        memory are padded to a power of two rows, and f receives one row at a time. The same holds
-        for sample weights (``sample_weight=``), which only functions in jax accept.
+        memory are padded to a power of two rows, and f receives one row at a time. With
+        ``sample_weight=``, only for functions in jax, f also receives one row at a time.
     views : int
         Number k of data matrices (views of the same rows); each has a matrix Mi with r columns.
         With several views `gradient` and `hessian` return a matrix for each view, and `hessian`
