@@ -47,7 +47,7 @@ class Path(Pickled):
     numbers : dict of ndarray (dimensions,)
         Summaries over all held-out samples: "rmsecv" in units of the response, "q2", "accuracy",
         "balanced_accuracy", "log_loss", "majority" (the share of the largest class). For several
-        responses these values are pooled, and "rmsecv_0", "q2_0" and so on are of one response.
+        responses these values are pooled, and "rmsecv_0", "q2_0" and so on are for one response.
     scored_by : str
         Kind of the scores, such as "accuracy".
     rule : str

@@ -262,7 +262,7 @@ def solve(
     workers : int
         Number of starts solved at the same time, in threads; -1 means one for every core.
     tolerance : float
-        Stop at |gradient| <= tolerance * |value at the start|; this is invariant to the data scale.
+        Stop at |gradient| <= tolerance * |value at the start|, whatever the scale of the data.
     max_iterations : int, optional
         Limit of iterations from each start, preparatory runs included; by default the solver's own.
     time_limit : float, optional

@@ -43,9 +43,9 @@ class ForeCA(Objective, transposed=False, weighted=True, scale_free=True, sparse
     R_f is the real part of the spectral density of the whitened samples z = C^{-1/2}(x - mean) at
     one of F frequencies, 0 < f <= 1/2 cycles per sample; p_kf = m_k'R_f m_k / sum_g m_k'R_g m_k.
     The normalised entropy of a spectrum is 1 for white noise and 0 for a single oscillation.
-    Components are uncorrelated, with the map P = M'C^{-1/2}. The spectral densities R_f are
-    estimated by Welch's method: the mean over half-overlapping segments within trials, with Hann
-    windows. The weight of a segment is the geometric mean of the samples' weights.
+    Components are uncorrelated; the map is P = M'C^{-1/2}. The spectral densities R_f are estimated
+    by Welch's method: the mean over half-overlapping segments within trials, with Hann windows. The
+    weight of a segment is the geometric mean of the samples' weights.
 
     Use it when samples are in time order, for components that are easy to forecast because their
     power is at few frequencies, low or not. Do not use it for short series, because spectra need

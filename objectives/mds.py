@@ -66,9 +66,9 @@ class DistanceMDS(Objective, weighted=True, by_place=True, sparse=False, transpo
 
     X is the n x n matrix of distances d(i, j), D^(2) contains their squares, and J = I - 11'/n. If
     the distances are Euclidean, B is the Gram matrix of the centred points. Negative eigenvalues of
-    B show that distances are not Euclidean, which a message reports. The columns of M span the top
-    eigenvectors of B; the value is the sum of squared distances of the scores. The map P =
-    (M'BM)^{-1/2} M' is applied to -D^(2)/2. The method `transform` returns the scores B M
+    B show that distances are not Euclidean; a message reports such eigenvalues. The columns of M
+    span the top eigenvectors of B; the value is the sum of squared distances of the scores. The map
+    P = (M'BM)^{-1/2} M' is applied to -D^(2)/2. The method `transform` returns the scores B M
     (M'BM)^{-1/2} of the n points, or of new points from their distances to the n points. With
     sample weights W = diag(w) of sum N, B is W^{1/2} H'(-D^(2)/2)H W^{1/2}, where H = I - w1'/N,
     and N replaces n.

@@ -291,11 +291,11 @@ class LMNN(NeighbourMethod):
         d_{ij}^2 - d_{il}^2)\right], \quad d_{ij} = \|M'(x_i - x_j)\|
 
     The classes are z, lambda is `penalty`, and eta(i) are the k samples of the same class nearest
-    to sample i in X, which should be standardised. By default h is the squared hinge [t]_+^2, which
-    is smooth and much easier to minimise than the hinge [t]_+. The map is P = M', where M is any d
-    x r matrix. Local optima exist. An evaluation takes O(n^2 r) time to find the samples l that
-    violate a margin, and O(k) per violator; memory is O(n (d + r)), plus O(k) per violator for at
-    most 2048 samples. The baseline is orthogonal-lda, scaled to unit variance within classes.
+    to sample i in X; features should be standardised. By default h is the squared hinge [t]_+^2,
+    which is smooth and much easier to minimise than the hinge [t]_+. The map is P = M', where M is
+    any d x r matrix. Local optima exist. An evaluation takes O(n^2 r) time to find the samples l
+    that violate a margin, and O(k) per violator; memory is O(n (d + r)), plus O(k) per violator for
+    at most 2048 samples. The baseline is orthogonal-lda, scaled to unit variance within classes.
     Sample weights multiply the term of sample i by w_i, and its violation by sample l also by w_l.
     Integer weights differ from repeated samples, which are neighbours of each other.
 

@@ -134,8 +134,8 @@ class PCA(PrincipalMethod, weighted=True, stacks=True):
 
     Use it for a first look at any data, and as a step before another method. Features in different
     units should be divided by their standard deviations first. Do not use it for variation related
-    to labels, a response or time, which need not have large variance. Do not use it with outliers,
-    because a single one can change the result: take robust-pca.
+    to labels, a response or time, as such variation need not have large variance. Do not use it
+    with outliers, because a single one can change the result: take robust-pca.
 
     Source: Pearson 1901; Cunningham & Ghahramani 2015, 3.1.1.
     """

@@ -552,8 +552,8 @@ class Lasso(PenalisedRegression, products="optimum"):
     leading rows of S V' from the singular value decomposition (SVD) [I; M'] = U S V': the leading
     components of inputs and predictions [x, xM].
 
-    Use it instead of least-squares to select a few relevant features. Do not use it to interpret
-    selections among collinear features, which are arbitrary.
+    Use it instead of least-squares to select a few relevant features. Do not use it to interpret a
+    selection among collinear features, because the selection is arbitrary.
 
     Source: Tibshirani 1996; Cunningham & Ghahramani 2015, 3.2.
     """

@@ -55,8 +55,8 @@ class SignalNoise(NoiseMethod):
     .. math:: \max_{M'M=I} \operatorname{tr}(M'(C_{\text{signal}} - \alpha C_{\text{noise}})M)
 
     X is a pair (signal, noise) of arrays with the same features, each centred separately. P = M'.
-    The top eigenvectors of the difference of the covariances, which is indefinite, are the exact
-    solution. Unlike in oriented PCA, the span of M depends on the scale of the noise.
+    The top eigenvectors of the indefinite difference of the covariances are the exact solution.
+    Unlike in oriented PCA, the span of M depends on the scale of the noise.
 
     Use it when the noise was measured separately and the difference of variances is of interest. Do
     not use it if no alpha is known: take opca, which maximises a ratio.

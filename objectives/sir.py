@@ -157,7 +157,7 @@ class DirectionalRegression(Shrinking, StatedMethod, SlicedMethod):
     samples than save. With a ridge or shrinkage of C, Cov(z) takes the place of I.
 
     Use it instead of save if samples are few: the response may depend on the mean or the spread of
-    X. Do not use it for X far from Gaussian, which biases the moments: take sdr or gkdr.
+    X. Do not use it for X far from Gaussian, because the moments are then biased: take sdr or gkdr.
 
     Source: Li & Wang 2007.
     """

@@ -278,7 +278,7 @@ def minimise(
     KeyboardInterrupt, TimeLimitError
         The run ended before value and gradient at the start were computed.
     ArgumentError
-        The problem has a penalty and the solver is one for smooth functions.
+        The problem has a nonsmooth penalty, but the solver is for smooth functions.
     """
     if problem.penalty is not None and not solver.handles_penalty:
         raise ArgumentError(
