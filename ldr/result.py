@@ -298,8 +298,8 @@ class Result(Pickled, Generic[Matrices]):
         """Rotate a solution so that every column of M has few large entries.
 
         The rotation T applies to loadings M of components y, where x = mean + My. A rotation T
-        replaces the loadings M by M T^{-T} and the components y by T'y. The model of fa and ppca is
-        rotated as well. Two views have one common rotation T, computed from the M of both views.
+        replaces the loadings M by M T^{-T} and the components y by T'y. The `model` of fa and ppca
+        is rotated as well. Two views have one common rotation T, computed from the M of both views.
 
         Parameters
         ----------

@@ -166,8 +166,8 @@ def check(
 
     R(tV) is the retraction curve from M in a random direction V. The errors |f(R(tV)) - f(M) - t
     <g, V>| and |f(R(tV)) - f(M) - t <g, V> - t^2/2 <V, Hess V>| of Taylor's formula must be of the
-    orders t^2 and t^3 (median of three V). The Hessian must be symmetric, and on "grassmann" f(MQ)
-    = f(M).
+    orders t^2 and t^3 (median of three V). The Hessian must be symmetric, and on the Grassmann
+    manifold f(MQ) = f(M) for every orthogonal Q.
 
     Parameters
     ----------
