@@ -5,7 +5,6 @@ The module has functions for a stack of small problems and for one problem, smal
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
@@ -78,8 +77,18 @@ def _second_order(
     apart = values[:, None, :r] - values[:, :, None]
     least = _EPS * np.abs(values).max(axis=1)[:, None, None]
     bend = np.sum(more * turned**2 / np.maximum(apart, least), axis=(1, 2))
+    return _root_beyond(rho, newton, slope, 2.0 * bend)
+
+
+def _root_beyond(rho: Any, newton: Any, slope: Any, curvature: Any) -> Any:
+    """Return the root of a quadratic model of f at rho, which lies beyond Newton's step.
+
+    Arguments are numbers, or arrays with an entry for each problem of a stack.
+
+    - slope: -f' at rho, positive
+    """
     step = newton - rho
-    inner = np.maximum(0.0, 1.0 - 4.0 * bend * step / slope)
+    inner = np.maximum(0.0, 1.0 - 2.0 * curvature * step / slope)
     return rho + 2.0 * step / (1.0 + np.sqrt(inner))
 
 
@@ -189,9 +198,7 @@ def _beyond(rho: float, tangents: Sequence[Tangent]) -> float:
     before, last = tangents
     moved = last.shift - before.shift
     bend = (2.0 * before.slope + 4.0 * last.slope - 6.0 * (last.f - before.f) / moved) / moved
-    step = rho - last.shift
-    inner = max(0.0, 1.0 + 2.0 * max(bend, 0.0) * step / last.slope)
-    return last.shift + 2.0 * step / (1.0 + math.sqrt(inner))
+    return float(_root_beyond(last.shift, rho, -last.slope, max(bend, 0.0)))
 
 
 def _next(ratio: Any, rho: float, M: Array, span: Array) -> tuple[Array, Array]:
