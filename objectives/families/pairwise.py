@@ -293,8 +293,14 @@ class LabelledPairs(Pairwise):
         M = scaled @ top_eigenvectors(A.T @ A, min(r, A.shape[1]))[1]
         M = np.pad(M, ((0, 0), (0, r - M.shape[1])))
         Y = rows @ M
-        squares = float(np.vdot(M, self._scatters.within @ M)) or float(np.vdot(Y, Y))
-        return M * math.sqrt(self.weight * r / squares) if squares > 0 else M
+        # A direction of zero variance keeps its length: its scale would be the inverse of rounding.
+        rounding = np.finfo(np.float64).eps * len(rows)
+        length = float(np.linalg.norm(rows * self.lengths))
+        within = float(np.vdot(M, self._scatters.within @ M))
+        squares = within if within > rounding * length**2 else float(np.vdot(Y, Y))
+        if squares > (rounding * length) ** 2:
+            return M * math.sqrt(self.weight * r / squares)
+        return M
 
 
 # Number of rows in a batch; pairs of rows are evaluated within batches only.

@@ -472,3 +472,12 @@ def test_classes_of_equal_rows_have_no_scatter_whatever_the_coordinates(sparse):
     X = np.array([first, first, other])
     with pytest.raises((SingularError, DataError), match="S_W is"):
         ldr.solve("orthogonal-lda", scipy.sparse.csr_array(X) if sparse else X, 1, y=[1, 1, 0])
+
+
+@pytest.mark.parametrize("name", ["nca", "lmnn"])
+def test_directions_without_variance_keep_a_map_of_the_order_of_the_others(name):
+    y = np.arange(30) % 2
+    for seed in range(8):
+        rng = np.random.default_rng(seed)
+        X = (0.3 * y[:, None] + rng.normal(size=(30, 1))) @ rng.normal(size=(1, 6))
+        assert np.linalg.norm(ldr.solve(name, X, 5, y=y).M) < 100.0
