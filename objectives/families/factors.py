@@ -620,7 +620,7 @@ def has_missing(samples: Samples) -> bool:
 
     For rows that are read in chunks, sums are NaN if entries are missing.
     """
-    if samples.stored and samples.n_known and not samples.in_pieces:  # rows are already in memory
+    if samples.stored and samples.n_known and not samples.in_pieces:  # n < d: one pass over it
         return samples.reduce(attrgetter("has_nan"), or_)
     return samples.has_nan
 
