@@ -28,10 +28,7 @@ from ldr.objectives.families.stated import Opened, StatedMethod
 from ldr.objectives.families.trace_ratio import NestedMethod
 from ldr.objectives.objective import in_memory
 from ldr.objectives.parameters import Need, declared, number, whole
-from ldr.objectives.statistics.products import (
-    scaled_rows,
-    shifted_rows,
-)
+from ldr.objectives.statistics.products import scaled_rows, shifted_rows
 from ldr.objectives.statistics.sums import dense, spread_rows
 from ldr.solvers.checks import SMALLEST, keep_number
 from ldr.solvers.deadline import check, idle_count

@@ -7,14 +7,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from copy import copy
 from dataclasses import dataclass, field, replace
-from typing import (
-    TYPE_CHECKING,
-    Protocol,
-    Self,
-    TypeAlias,
-    TypeVar,
-    runtime_checkable,
-)
+from typing import TYPE_CHECKING, Protocol, Self, TypeAlias, TypeVar, runtime_checkable
 
 import numpy as np
 

@@ -44,11 +44,7 @@ from ldr.solvers.linalg.eigen import (
     top_eigenvectors,
 )
 from ldr.solvers.linalg.krylov import block_krylov
-from ldr.solvers.linalg.products import (
-    LessMeans,
-    columns_of,
-    largest_pairs,
-)
+from ldr.solvers.linalg.products import LessMeans, columns_of, largest_pairs
 from ldr.solvers.manifolds import Array, Euclidean, Product, Stiefel
 from ldr.solvers.manifolds.manifold import thin_svd
 from ldr.solvers.problem import Point

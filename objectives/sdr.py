@@ -29,12 +29,7 @@ from ldr.objectives.families.pairwise import (
 from ldr.objectives.families.projected import Change, DenseRows
 from ldr.objectives.families.trace import Trace
 from ldr.objectives.families.whitened_trace import spectral_bound
-from ldr.objectives.kernel import (
-    KINDS,
-    Response,
-    centred_gram,
-    gaussian_gram,
-)
+from ldr.objectives.kernel import KINDS, Response, centred_gram, gaussian_gram
 from ldr.objectives.objective import Objective, chance_notes
 from ldr.objectives.parameters import Need, declared, number, numbers, whole, word
 from ldr.objectives.problem import BoundObjective

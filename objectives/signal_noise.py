@@ -14,12 +14,7 @@ from ldr.objectives.coordinates import Axes, Coordinates
 from ldr.objectives.data.data import Data
 from ldr.objectives.data.sample_metadata import as_array, distinct
 from ldr.objectives.data.stored import Change
-from ldr.objectives.families.matrices import (
-    DataSums,
-    PencilMatrices,
-    RatioMatrices,
-    TraceMatrices,
-)
+from ldr.objectives.families.matrices import DataSums, PencilMatrices, RatioMatrices, TraceMatrices
 from ldr.objectives.families.pencil import RowPencil, Shrinking, SumOfSquares, moved
 from ldr.objectives.families.stated import StatedMethod
 from ldr.objectives.families.trace import Trace

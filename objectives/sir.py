@@ -11,12 +11,7 @@ import numpy as np
 
 from ldr.objectives.coordinates import Axes
 from ldr.objectives.data.data import Data
-from ldr.objectives.families.matrices import (
-    Codes,
-    DataSums,
-    PencilMatrices,
-    SpectralMatrices,
-)
+from ldr.objectives.families.matrices import Codes, DataSums, PencilMatrices, SpectralMatrices
 from ldr.objectives.families.pencil import Shrinking
 from ldr.objectives.families.stated import StatedMethod
 from ldr.objectives.families.trace import Trace

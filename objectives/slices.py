@@ -10,13 +10,7 @@ from ldr.objectives.statistics.sums import Codes, even_rows, quantiles, weighted
 from ldr.solvers.deadline import check
 from ldr.solvers.errors import DataError, SingularError
 from ldr.solvers.linalg.bounds import SUMS_ROUNDING
-from ldr.solvers.linalg.eigen import (
-    cholesky,
-    cholesky_solve,
-    length,
-    product,
-    top_eigenvectors,
-)
+from ldr.solvers.linalg.eigen import cholesky, cholesky_solve, length, product, top_eigenvectors
 from ldr.solvers.manifolds import Array
 
 _ROWS = 1000  # largest number of rows for kernel gradients, which take cubic time

@@ -17,12 +17,7 @@ from ldr.objectives.coordinates import Axes, Whitening
 from ldr.objectives.data.array_types import Cells
 from ldr.objectives.data.data import Data, UnknownError
 from ldr.objectives.data.stored import Change
-from ldr.objectives.families.matrices import (
-    DataSums,
-    PencilMatrices,
-    RowSums,
-    SpectralMatrices,
-)
+from ldr.objectives.families.matrices import DataSums, PencilMatrices, RowSums, SpectralMatrices
 from ldr.objectives.families.pencil import SumOfSquares, diagonal
 from ldr.objectives.families.stated import Opened, StatedMethod
 from ldr.objectives.families.trace import Trace

@@ -21,14 +21,7 @@ from ldr.objectives.data.array_types import Cells
 from ldr.objectives.data.data import Data
 from ldr.objectives.data.samples import Beside, Samples
 from ldr.objectives.data.stored import MadeSamples
-from ldr.objectives.factor_model import (
-    FactorModel,
-    Observed,
-    Posterior,
-    outer,
-    over_columns,
-    times,
-)
+from ldr.objectives.factor_model import FactorModel, Observed, Posterior, outer, over_columns, times
 from ldr.objectives.families.row_sum import InParts, Remembered, SumPoint, TermOfPoints
 from ldr.objectives.problem import BoundObjective, Fitted, Stated
 from ldr.objectives.statistics.covariance import DenseCovariance, Variation

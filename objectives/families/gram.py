@@ -20,12 +20,7 @@ import scipy
 
 from ldr.objectives.data.samples import Samples
 from ldr.objectives.families.projected import Change, Projected, ProjectedPoint
-from ldr.objectives.kernel import (
-    gaussian,
-    gradient_of_median,
-    incomplete_cholesky,
-    median_distance,
-)
+from ldr.objectives.kernel import gaussian, gradient_of_median, incomplete_cholesky, median_distance
 from ldr.objectives.view import IN_RANGE
 from ldr.solvers.checks import keep_whole
 from ldr.solvers.deadline import check, steps

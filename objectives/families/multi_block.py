@@ -21,13 +21,7 @@ from ldr.objectives.data.data import Data
 from ldr.objectives.families.joint_bound import MultiBound, joint_inverse
 from ldr.objectives.families.whitened import add_ridge, ridge_amount
 from ldr.objectives.prediction import PairedViews
-from ldr.objectives.problem import (
-    PROVED_GLOBAL,
-    Certificate,
-    LocalOptima,
-    Stated,
-    check_dimension,
-)
+from ldr.objectives.problem import PROVED_GLOBAL, Certificate, LocalOptima, Stated, check_dimension
 from ldr.objectives.starts import random_directions
 from ldr.objectives.statistics import ViewMoments, view_moments
 from ldr.objectives.statistics.covariance import KnownScatter, Variation

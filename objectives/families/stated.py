@@ -26,12 +26,7 @@ from ldr.objectives.families.matrices import (
     MovingKernel,
     TraceMatrices,
 )
-from ldr.objectives.families.pencil import (
-    Pencil,
-    RowPencil,
-    Shrinking,
-    diagonal,
-)
+from ldr.objectives.families.pencil import Pencil, RowPencil, Shrinking, diagonal
 from ldr.objectives.families.trace import Trace, trace_where_varied
 from ldr.objectives.families.trace_ratio import NestedMethod, TraceRatio, trace_ratio
 from ldr.objectives.families.whitened_trace import AbsoluteTrace, whitened_trace

@@ -11,10 +11,7 @@ from typing import Any
 import numpy as np
 
 from ldr.objectives.coordinates import Axes
-from ldr.objectives.families.pencil import (
-    RowPencil,
-    check_comparable,
-)
+from ldr.objectives.families.pencil import RowPencil, check_comparable
 from ldr.objectives.families.trace import Trace
 from ldr.objectives.families.whitened import Unwhitened, whiten
 from ldr.objectives.problem import Stated

@@ -24,12 +24,7 @@ from ldr.objectives.prediction import LinearPredictor, Predictor
 from ldr.objectives.statistics.products import CentredRows, Form
 from ldr.objectives.view import Compact
 from ldr.solvers.linalg.krylov import SymmetricOperator
-from ldr.solvers.linalg.products import (
-    Found,
-    columns_of,
-    conjugate_gradients,
-    largest_pairs,
-)
+from ldr.solvers.linalg.products import Found, columns_of, conjugate_gradients, largest_pairs
 from ldr.solvers.manifolds import Array, polar_factor
 from ldr.solvers.problem import Preconditioner
 from ldr.solvers.solver import run_through

@@ -14,13 +14,7 @@ from ldr.objectives.coordinates import Basis
 from ldr.objectives.data.samples import BLOCK_NUMBERS, WIDE, Samples
 from ldr.objectives.statistics import mean, moments
 from ldr.objectives.statistics.products import column_means, scaled_rows, shifted_rows
-from ldr.objectives.statistics.sums import (
-    added,
-    check_sums,
-    counted_rows,
-    few_columns,
-    weighted,
-)
+from ldr.objectives.statistics.sums import added, check_sums, counted_rows, few_columns, weighted
 from ldr.solvers.linalg.eigen import top_eigenvectors
 from ldr.solvers.manifolds import Array
 

@@ -12,13 +12,7 @@ import numpy as np
 from ldr.objectives.data.sample_metadata import Marks
 from ldr.objectives.data.samples import Array, Samples
 from ldr.objectives.statistics.products import scaled_rows, shifted_rows
-from ldr.objectives.statistics.scatters import (
-    Moments,
-    Spread,
-    ViewMoments,
-    joint_spread,
-    spread,
-)
+from ldr.objectives.statistics.scatters import Moments, Spread, ViewMoments, joint_spread, spread
 from ldr.objectives.statistics.sums import (
     TwoPartMean,
     add_outer,
