@@ -64,8 +64,11 @@ class Accelerator:
         """Return class sums and total scatter of the rows minus a shift (pilot) of each class."""
         return self._run("class_sums", X, pilots, codes)
 
-    def lagged(self, X: Cells, shift: Array, lag: int) -> tuple[Array, Array, Array]:
-        """Return sum, scatter and lagged products sum_t z_t z_{t+lag}' of z = x - shift."""
+    def lagged(self, X: Cells, shift: Array, lag: int) -> tuple[Array, ...]:
+        """Return sums over rows z = x - shift of z and zz', and over pairs at a lag.
+
+        The sums over pairs are those of z_t z_{t+lag}', of z_t and of z_{t+lag}.
+        """
         return self._run("lagged", X, shift, lag=min(lag, len(X)))
 
     def scatter_times(self, X: Cells, mean: Array, V: Array) -> Array:
@@ -104,7 +107,9 @@ def _kernels() -> dict[str, Callable[..., object]]:
 
     def lagged(X: jax.Array, shift: jax.Array, lag: int) -> tuple[jax.Array, ...]:
         Z = X.astype(jnp.float64) - shift
-        return Z.sum(axis=0), Z.T @ Z, Z[: len(Z) - lag].T @ Z[lag:]
+        before, after = Z[: len(Z) - lag], Z[lag:]
+        sums = before.sum(axis=0), after.sum(axis=0)
+        return Z.sum(axis=0), Z.T @ Z, before.T @ after, *sums
 
     def scatter_times(X: jax.Array, mean: jax.Array, V: jax.Array) -> jax.Array:
         Z = X.astype(jnp.float64) - mean

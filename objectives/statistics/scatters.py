@@ -350,16 +350,20 @@ def spread(piece: Samples) -> Spread:
 
 def spread_of(Z: Array, piece: Samples, shift: Array | None) -> Spread:
     """Return mean and scatter of a chunk from the shifted rows Z."""
-    mean = TwoPartMean.about(shift, column_sums(Z, piece.weights), piece.weight)
-    squares = square(weighted(Z, piece.weights))
-    return Spread(mean, add_outer(squares, mean.offset, -float(piece.weight)))
+    total, squares = column_sums(Z, piece.weights), square(weighted(Z, piece.weights))
+    return spread_of_sums(total, squares, piece.weight, shift)
 
 
 def spread_on(accelerator: Accelerator, X: Cells, shift: Array | None) -> Spread:
     """Compute mean and scatter of rows on an accelerator."""
     total, squares = accelerator.spread(X, np.zeros(X.shape[1]) if shift is None else shift)
-    mean = TwoPartMean.about(shift, total, len(X))
-    return Spread(mean, add_outer(squares, mean.offset, -float(len(X))))
+    return spread_of_sums(total, squares, len(X), shift)
+
+
+def spread_of_sums(total: Array, squares: Array, n: float, shift: Array | None) -> Spread:
+    """Return mean and scatter from the sums of shifted rows z and of zz'."""
+    mean = TwoPartMean.about(shift, total, n)
+    return Spread(mean, add_outer(squares, mean.offset, -float(n)))
 
 
 def sparse_spread(X: csr_array, shift: Array, weights: Array | None = None) -> Spread:

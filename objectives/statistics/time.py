@@ -12,11 +12,18 @@ import numpy as np
 from ldr.objectives.data.sample_metadata import Marks
 from ldr.objectives.data.samples import Array, Samples
 from ldr.objectives.statistics.products import scaled_rows, shifted_rows
-from ldr.objectives.statistics.scatters import Moments, Spread, ViewMoments, joint_spread, spread
+from ldr.objectives.statistics.scatters import (
+    Moments,
+    Spread,
+    ViewMoments,
+    joint_spread,
+    sparse_spread,
+    spread_of,
+    spread_of_sums,
+)
 from ldr.objectives.statistics.sums import (
     TwoPartMean,
-    add_outer,
-    column_sums,
+    counted_rows,
     dense,
     full,
     pilot,
@@ -24,7 +31,6 @@ from ldr.objectives.statistics.sums import (
     square,
     symmetric,
     weighted,
-    zeros,
 )
 from ldr.solvers.errors import ArgumentError, DataError
 
@@ -161,8 +167,8 @@ class PairedSpread:
     def merge(self, later: PairedSpread) -> PairedSpread:
         """Merge with the sums of later rows, in place, about the mean of all rows."""
         middle = self.spread.mean.merge(later.spread.mean)
-        self._move(middle)
-        later._move(middle)
+        self.move(middle)
+        later.move(middle)
         self.products = self.products + later.products
         self.heads = self.heads + later.heads
         self.tails = self.tails + later.tails
@@ -170,16 +176,13 @@ class PairedSpread:
         self.spread = self.spread.merge(later.spread)
         return self
 
-    def _move(self, middle: TwoPartMean) -> None:
+    def move(self, middle: TwoPartMean) -> None:
         """Take the sums about another mean: z + e."""
         e = self.about - middle
         self.products += np.outer(self.heads + self.pairs * e, e) + np.outer(e, self.tails)
         self.heads = self.heads + self.pairs * e
         self.tails = self.tails + self.pairs * e
         self.about = middle
-
-
-PairSums = tuple[Array, Array, Array, float]
 
 
 def _pairs_in_order(piece: Samples, lag: int) -> InOrder[PairedSpread]:
@@ -191,58 +194,37 @@ def _pairs_across(border: list[Samples], lag: int) -> PairedSpread:
 
 
 def _paired_spread(piece: Samples, lag: int) -> PairedSpread:
-    """Sums over the pairs of a piece, about its own mean."""
-    n, counts = piece.n, pair_counts(piece.marks, piece.n, lag)
-    if counts is None and not piece.is_sparse:
-        own, sums = _alike_pair_sums(piece, lag)
-        return PairedSpread(own, own.mean, *sums)
-    own = spread(piece)
-    counts = np.ones(max(0, n - lag)) if counts is None else counts
+    """Sums over the pairs of a piece, about the shift of its rows."""
+    counts, n = pair_counts(piece.marks, piece.n, lag), piece.weight
     if piece.is_sparse:
-        return PairedSpread(own, own.mean, *_sparse_pair_sums(piece, lag, counts, own.mean))
-    X, pairs = piece.dense(), max(0, n - lag)
-    after = _less(X[n - pairs :], own.mean)
-    counted = counts[:, None] * _less(X[:pairs], own.mean)
-    sums = counted.T @ after, counted.sum(axis=0), counts @ after, float(counts.sum())
-    return PairedSpread(own, own.mean, *sums)
-
-
-def _less(rows: Array, mean: TwoPartMean) -> Array:
-    return (rows - mean.origin) - mean.offset
-
-
-def _sparse_pair_sums(piece: Samples, lag: int, counts: Array, mean: TwoPartMean) -> PairSums:
-    X, _ = shifted_rows(piece)
-    head, tail, e = X[: len(counts)], X[lag:], mean.offset
-    pairs = float(counts.sum())
-    heads, tails = np.asarray(head.T @ counts), np.asarray(tail.T @ counts)
-    products = dense(head.T @ scaled_rows(tail, counts))
-    products -= np.outer(heads, e) + np.outer(e, tails - pairs * e)
-    return products, heads - pairs * e, tails - pairs * e, pairs
-
-
-def _alike_pair_sums(piece: Samples, lag: int) -> tuple[Spread, PairSums]:
-    """Return mean, scatter and pair sums of a chunk of dense unweighted rows.
-
-    With Z the rows less a shift c, e = mean - c, and a, b the sums of the first and of the last
-    n - lag rows of Z, sum_t (x_t - mean)(x_{t+lag} - mean)' is
-    sum_t z_t z_{t+lag}' - a e' - e b' + (n - lag) e e'.
-    """
-    (n, d), shift = piece.shape, pilot(piece)
-    origin = np.zeros(d) if shift is None else shift
-    if piece.accelerator is not None:
-        total, squares, products = piece.accelerator.lagged(piece.array, origin, lag)
+        X, origin = shifted_rows(piece)
+        own, sums = sparse_spread(X, origin, piece.weights), _pair_sums(X, lag, counts)
     else:
-        total, squares, products = _lagged_sums(piece, lag, shift)
-    mean, pairs = TwoPartMean.about(shift, total, n), float(max(0, n - lag))
-    e, heads, tails = mean.offset, np.zeros(d), np.zeros(d)
-    if pairs > 0:
-        first, last = piece.rows(slice(0, lag)), piece.rows(slice(n - lag, n))
-        heads = total - (last - origin).sum(axis=0) - pairs * e
-        tails = total - (first - origin).sum(axis=0) - pairs * e
-        products -= np.outer(heads + pairs * e, e) + np.outer(e, tails)
-    own = Spread(mean, add_outer(squares, e, -float(n)))
-    return own, (products, heads, tails, pairs)
+        shift = pilot(piece)
+        origin = np.zeros(piece.d) if shift is None else shift
+        if piece.accelerator is not None and counts is None:
+            total, squares, *sums = piece.accelerator.lagged(piece.array, origin, lag)
+            own = spread_of_sums(total, squares, piece.n, shift)
+        else:
+            Z = piece.less(shift)
+            own, sums = spread_of(Z, piece, shift), _pair_sums(Z, lag, counts)
+    pairs = float(max(0, piece.n - lag) if counts is None else counts.sum())
+    return PairedSpread(own, TwoPartMean(n, origin, np.zeros(piece.d)), *sums, pairs)
+
+
+def _pair_sums(Z: csr_array | Array, lag: int, counts: Array | None) -> tuple[Array, Array, Array]:
+    """Return sum_t c_t z_t z_{t+lag}', sum_t c_t z_t and sum_t c_t z_{t+lag}."""
+    n = Z.shape[0]
+    pairs = max(0, n - lag)
+    before, after = Z[:pairs], Z[n - pairs :]
+    if counts is None:
+        counted, counts = after, np.ones(pairs)
+    elif isinstance(after, np.ndarray):
+        counted = counted_rows(after, counts)
+    else:
+        counted = scaled_rows(after, counts)
+    heads, tails = np.asarray(before.T @ counts), np.asarray(after.T @ counts)
+    return dense(before.T @ counted), heads, tails
 
 
 def window_moments(samples: Samples, offsets: tuple[int, ...], *others: Samples) -> Moments:
@@ -355,25 +337,10 @@ def lagged_moments(samples: Samples, lag: int) -> LaggedMoments:
     if samples.n_known:
         check_lag(lag, samples.n, samples.name)
     found = samples.reduce(partial(_pairs_in_order, lag=lag), InOrder.merge).sums
+    found.move(found.spread.mean)
     of_rows = found.spread.moments
     if samples.marks is None:
         check_lag(lag, int(of_rows.n), samples.name)
     check_pairs(found.pairs, lag, samples.name)
     lagged = symmetric(found.products) / found.pairs
     return LaggedMoments(of_rows.n, of_rows.mean, of_rows.scatter, lagged)
-
-
-def _lagged_sums(piece: Samples, lag: int, shift: Array | None) -> tuple[Array, Array, Array]:
-    """Return sum z_t, sum z_t z_t' and the symmetric part of sum z_t z_{t+lag}', z shifted rows.
-
-    The last is half of sum (z_t + z_{t+lag})(z_t + z_{t+lag})' minus the squares of both: a product
-    of a matrix with its own transpose takes half as long as one of two matrices.
-    """
-    (n, d), Z = piece.shape, piece.less(shift)
-    total, squares = column_sums(Z, None), square(Z)
-    if n <= lag:
-        return total, squares, zeros(d, d)
-    pairs = square(Z[:-lag] + Z[lag:])
-    for edge in (Z[:lag], Z[n - lag :]):  # the first and last rows are in one pair, others in two
-        pairs += square(edge)
-    return total, squares, full(0.5 * pairs - squares)
