@@ -140,7 +140,8 @@ class TraceRatioPoint(Point):
     U>: one product with a k x k matrix. `products` are AM and BM; `denominator` is b.
     """
 
-    value = math.nan  # replaces an abstract property, so that `__init__` can set the value
+    # The attributes replace abstract properties, so that `__init__` can set them.
+    value, gradient = math.nan, np.empty(0)
 
     def __init__(self, problem: TraceRatio, M: Array) -> None:
         self.M = M
@@ -152,11 +153,8 @@ class TraceRatioPoint(Point):
         # A minimised ratio has a negative semidefinite A: a positive numerator is a rounding error.
         self._rho = (a if problem.objective.sense == "max" else min(a, 0.0)) / self.denominator
         self.value = 0.0 - self._rho  # 0.0 - x is never negative zero
-
-    @cached_property
-    def gradient(self) -> Array:
         G = (-2.0 / self.denominator) * (self._AM - self._rho * self._BM)
-        return G * self._problem.weights
+        self.gradient = G * problem.weights
 
     @cached_property
     def _BMV(self) -> Array:

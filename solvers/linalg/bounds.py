@@ -57,9 +57,8 @@ class Majorant:
         k, r = self.N.shape
         size = float(np.vdot(self.N, self.N)) * _SAFETY
         defect = float(np.linalg.norm(self.N.T @ self.N - np.eye(r))) * _SAFETY
-        of_sizes, of_sums, self._of_factor, self._of_diagonal = [
-            terms * _U / (1.0 - terms * _U) for terms in (k + 1, r + 2, k + 8, r + 4)
-        ]
+        terms = _U * np.array([k + 1, r + 2, k + 8, r + 4])
+        of_sizes, of_sums, self._of_factor, self._of_diagonal = (terms / (1.0 - terms)).tolist()
         growth = (1.0 + defect + of_sizes * size) * (1.0 + of_sums)
         self.weight = float(weights.sum())
         self.total = float(weights @ self.D) * growth  # the sum is rounded upwards for a proof
@@ -187,11 +186,11 @@ def _bound_at(
 
     above = at(rho)
     above_zero = max(above.weight * above.s + above.total, 0.0)
-    eta = 1.1 * (above_zero + above.weight * above.least_shift()) / b
+    eta = 1.2 * (above_zero + above.weight * above.least_shift()) / b
     for _ in range(tries):
         t = rho + max(eta, 4.0 * _U * abs(rho))
         above = at(t)
-        delta = -0.99 * (above.s + above.total / above.weight)
+        delta = -0.9 * (above.s + above.total / above.weight)
         if delta > 0 and above.top_sum(delta) <= 0:
             return t
         eta *= _GROWTH
