@@ -71,8 +71,8 @@ _TOLD = (Status.TIME_LIMIT, Status.INTERRUPTED, Status.OBSERVER)
 _BETTER = 1e-9
 # Tolerance and iteration limit for approximate problems, whose solutions are initial points.
 _ROUGHLY = Stopping(1e-4, 50)
-# Successive approximations of f are minimised: largest number of iterations on the first one,
-# number of further ones, and relative change of the value after which no further one follows.
+# Successive approximations of f are minimised, the first with at most _FIRST_STEPS iterations. At
+# most _TIMES approximations follow, until a new one changes the value by at most _SAME relatively.
 _FIRST_STEPS, _TIMES, _SAME = 8, 4, 1e-8
 
 

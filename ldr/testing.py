@@ -457,7 +457,7 @@ def stacks_have_the_optima_of_solve(case: Case) -> None:
     y = None if case.y is None else np.stack([case.y, np.asarray(case.y)[::-1]])
     (chunk,) = chunks(objective, X, y)
     stacked = copy.copy(objective)
-    # Stacks of problems are checked even if `solve` does not use stacks for the method.
+    # Solving in stacks is tested even for methods that `solve` does not solve in stacks.
     object.__setattr__(stacked, "traits", replace(objective.traits, stacks=True))
     try:
         values = solvable(stacked, chunk, case.r)[1].solve(case.r).values
@@ -534,7 +534,7 @@ def check_objective(objective: Objective, X: Rows, r: int = 2, *, y: PerRow = No
         test(Case(objective, X, r, y))
 
 
-# Largest distance of a point from its manifold that is a rounding error.
+# Tolerance, for rounding errors, of the distance between a point and its manifold.
 _ON = 1e-14
 # Step of second-order finite differences, and relative tolerance of their results.
 _STEP = 1e-5

@@ -27,8 +27,8 @@ from ldr.solvers.problem import Point
 
 # Shrinkage raises the least eigenvalue of the covariance of windows of whitened rows to this value.
 _LEAST = 1e-6
-# Number of random starts; every second start is isotropic. On the data "elevations" a third of the
-# isotropic starts and two thirds of the others reached the best value.
+# Number of random initial points. Every second one favours directions of small variance: on the
+# data "elevations" two thirds of these reached the best value, and a third of the others.
 _RANDOM_STARTS = 8
 
 
@@ -225,7 +225,7 @@ class Predictive(BoundObjective):
         return PredictivePoint(self, M)
 
     def hidden(self, M: Array) -> float:
-        # A whitening error e changes a covariance S by dS = 2e, and log det S by tr(S^{-1} dS).
+        # A whitening error e changes the norm of each C_k by at most 2e.
         return 2.0 * self.whitened.error_along(M) * self.at(M).sensitive
 
     @cached_property

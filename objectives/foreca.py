@@ -221,7 +221,8 @@ class SpectralEntropy(BoundObjective):
         return SpectralEntropyPoint(self, M)
 
     def hidden(self, M: Array) -> float:
-        # An entropy changes by at most 2e times `sensitive` if the whitening has an error e.
+        # `sensitive` bounds the entropies' derivatives, 2 * errors the change of the whitened
+        # series.
         errors = [self.whitened.error_along(self.seen @ m[:, None]) for m in M.T]
         return float(np.dot(2.0 * np.array(errors), self.at(M).sensitive))
 

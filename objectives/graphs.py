@@ -48,8 +48,9 @@ KINDS = ("neighbours", "epsilon", "classes", "class-neighbours")
 
 # Number of samples whose neighbours are searched between two tests of the time limit.
 _QUERIES = 1000
-# Limits for a k-d tree: least number of rows, largest number of columns, number of test queries. A
-# distance in a tree takes (_CALL + _CALL_PER_COLUMN d) times as long as by matrix products.
+# A k-d tree needs at least _LEAST_ROWS rows and at most _MOST_COLUMNS columns. Searches for _ASKED
+# rows count the distances that the tree computes; each takes (_CALL + _CALL_PER_COLUMN d) times as
+# long as a distance by matrix products.
 _LEAST_ROWS, _MOST_COLUMNS, _ASKED = 1000, 100, 50
 _CALL, _CALL_PER_COLUMN = 2.0, 0.15
 # Size of n^2 d above which a search for neighbours takes over a second on one thread.
@@ -58,7 +59,7 @@ _LONG = 2**33
 _LEAF = 64
 # Number of rows above which a warning states that a graph of neighbours takes long.
 _MANY_ROWS = 20_000
-# Largest number of entries in a batch of rows, and in a part of rows that fits into the cache.
+# Largest number of entries in a batch of rows, and in a smaller batch that fits into the cache.
 _BATCH, _CACHED = 2**20, 2**16
 # Threshold: distances with a smaller relative difference tie, so that a neighbour is ambiguous.
 _EQUAL = 1e-10
@@ -214,7 +215,7 @@ def nearest_others(X: Matrix, k: int) -> tuple[Array, Integers]:
         check()
         away, found = search(X[rows], k + 1)
         others = found != rows[:, None]
-        # If more than k rows equal a row, the search may miss the row itself: drop any equal row.
+        # If a row has more than k duplicates, the search may miss the row itself: drop a duplicate.
         others[others.all(axis=1), 0] = False
         distances[rows], indices[rows] = away[others].reshape(-1, k), found[others].reshape(-1, k)
     return distances, indices
@@ -374,7 +375,7 @@ class GraphMethod(StatedMethod, products="optimum", weighted=True):
         if "class" in self.kind and Need.LABELS not in self.needs:
             vars(self)["needs"] = (*self.needs, Need.LABELS)
         self._set_traits(
-            # In class graphs weights act as repeated rows; in others, copies would be neighbours.
+            # Weights act as repeated rows in class graphs. Copies in other graphs are neighbours.
             repeats=self._of_classes,
             by_place=not self.kind,
             # Scaling a feature changes the distances between rows, and so a graph of neighbours.

@@ -307,7 +307,7 @@ class Kernel(OfFeatures):
         shared = ("transposed", "relative_improvement", "weighted", "any_views")
         self._set_traits(
             **{trait: getattr(inner.traits, trait) for trait in shared},
-            # Predictions of the second view would be points of the feature space, not samples.
+            # A predicted second view would be a point of the kernel's feature space, not a sample.
             predicts="" if inner.views > 1 else inner.traits.predicts,
         )
 

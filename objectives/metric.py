@@ -36,12 +36,12 @@ from ldr.solvers.solver import Stopping, minimise, run_through
 # NCA is saturated if all probabilities are this close to 0 or 1: then only M's scale changes f.
 _SATURATED = 1e-6
 
-# Annealing: a decreasing ridge bounds the scale of M. First ridge, last ridge, and factor between
-# ridges. After a larger first ridge nearly all initial points lead to the same optimum.
+# Annealing solves NCA with decreasing ridge penalties: first, last, and ratio of successive ridges.
+# A larger first ridge would lead nearly all initial points to the same optimum.
 _FIRST_RIDGE, _LAST_RIDGE, _LESS = 0.1, 2e-5, 0.15
 _STAGE = Stopping(1e-6, 10)
-# Largest number of rows for which NCA uses more initial points and more ridges. Runs with a small
-# first ridge and runs without a ridge give different optima.
+# For at most _FEW_ROWS rows NCA has several initial points. From each, annealing starts with a
+# ridge of 0, _FIRST_RIDGE and _SMALL_RIDGE, because the optima differ.
 _FEW_ROWS = 250
 _SMALL_RIDGE = 2e-4
 _SLOWLY, _LONGER_STAGE = 0.25, Stopping(1e-6, 15)
@@ -276,8 +276,8 @@ def _is_saturated(p: Array) -> bool:
 
 HINGES = ("squared", "linear")
 
-# Computation of an initial point: stopping rule, and largest number of rows. With all 2000 rows
-# and 50 columns an initial point would take a quarter of the time of all runs.
+# Initial points of LMNN: stopping rule, and largest number of rows. For 2000 rows and 50 columns,
+# an initial point from all rows would take a quarter of the time of the optimisation.
 _ROUGHLY, _SOME_ROWS = Stopping(1e-4, 50), 1000
 
 

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from ldr.objectives.families.matrices import DataSums, Matrices
 
 
-# Inputs that some projection fits perfectly if there are fewer samples than features.
+# With fewer samples than features, some projection fits any of these inputs perfectly.
 _EXPLAINED = {"labels", "response", "second view", "time order"}
 # Number of square matrices in memory during a solve: matrices, factors and eigenvectors.
 _ARRAYS = 8
@@ -31,7 +31,7 @@ _FEWER_COLUMNS = (
     "leave out columns, or use a method that needs only products with sparse rows ({}): alone, "
     "not in a sum, penalised or normalised"
 )
-# Methods that need only matrix-vector products, grouped by the input in addition to X.
+# Methods that need only matrix-vector products with X, by the other input that they require.
 _BY_PRODUCTS = {
     Need.LABELS: "lda, orthogonal-lda",
     Need.RESPONSE: "ridge-regression, lasso, pls-regression",

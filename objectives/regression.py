@@ -49,11 +49,11 @@ from ldr.solvers.manifolds import Array, Euclidean, Product, Stiefel
 from ldr.solvers.manifolds.manifold import thin_svd
 from ldr.solvers.problem import Point
 
-# Iterative eigensolver: tolerance relative to the largest eigenvalue; largest number of products.
+# Eigensolver: tolerance relative to the largest eigenvalue, limit of matrix-vector products.
 _EXACT, _MOST_PRODUCTS = 1e-8, 300
 # Iteration limit of LSMR for the lasso's baseline; well-conditioned data need some tens of steps.
 _LSMR_STEPS = 500
-# Function that returns the rounding error of the value of a regression, relative to its terms.
+# Function of ZM and the residual sum of squares that bounds the rounding error of the value.
 Rounding = Callable[[Array, float], float]
 
 

@@ -152,8 +152,8 @@ def geometric_median(samples: Samples, frame: Frame) -> tuple[Array, list[str]]:
     ]
 
 
-# Function of squared distances q: the loss g(q), which is concave, and its first two derivatives.
-# PCA with the weights g'(q) never raises the sum of losses.
+# Function that returns a concave loss g(q) of squared distances q, g'(q) and g''(q). As g is
+# concave, PCA with the weights g'(q) does not increase the sum of losses.
 Loss: TypeAlias = Callable[[Array], tuple[Array, Array, Array]]
 
 

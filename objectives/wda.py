@@ -39,8 +39,8 @@ from ldr.solvers.manifolds import Array
 from ldr.solvers.manifolds.manifold import sym
 from ldr.solvers.problem import Preconditioner
 
-# Number of distances that fit into the cache. Classes are processed in groups, padded to the size
-# of the largest; each class has at least the share _LIKE of this size.
+# The cache holds _NUMBERS distances. In a group of classes, each class has at least _LIKE times the
+# size of the largest class, to which all are padded.
 _NUMBERS, _LIKE = 2**15, 0.75
 
 
@@ -78,7 +78,8 @@ def _like_sizes(codes: Codes, weights: Array | None) -> Iterator[tuple[Codes, Co
     counted = [np.flatnonzero((codes == c) & (w > 0)) for c in range(int(codes.max()) + 1)]
     sizes = np.array([len(own) for own in counted])
     pairs, most = np.count_nonzero(sizes) ** 2, int(sizes.max())
-    likeness = 0.0 if pairs * most**2 <= _NUMBERS else _LIKE  # 0.0 puts all classes into one group
+    # All classes form one group if the distances within and between them fit into the cache.
+    likeness = 0.0 if pairs * most**2 <= _NUMBERS else _LIKE
     while sizes.any():
         most = int(sizes.max())
         like = np.flatnonzero((sizes > 0) & (sizes >= likeness * most))
@@ -94,7 +95,8 @@ def _like_sizes(codes: Codes, weights: Array | None) -> Iterator[tuple[Codes, Co
 _EPS = float(np.finfo(float).eps)
 # The preconditioner raises curvatures to at least this share of the largest curvature.
 _FLOOR = 1e-3
-# Exponents above _FAR are taken relative to the nearest row; exp(-x) is zero for x above _NOTHING.
+# If an exponent is below -_FAR, rows and columns of the kernel matrix are scaled to maximum 1.
+# Exponents are then raised to -_NOTHING at least, so that exp does not underflow.
 _FAR, _NOTHING = 300.0, 690.0
 
 
@@ -304,8 +306,8 @@ _NO_COST = (
     "the value is a rounding error: reg is so small, compared with squared distances of rows, that "
     "the transport of a class to itself costs nothing; give a larger reg, or standardise=True"
 )
-# Number of steps before the first preconditioner (for fixed transport plans), and memory of L-BFGS.
-# With a memory of 100 steps L-BFGS needs two thirds of the evaluations that it needs with 20.
+# L-BFGS for WDA: number of steps before the first preconditioner, and memory. With a memory of 100
+# steps it needs two thirds of the evaluations that it needs with 20.
 _RENEWAL, _MEMORY = 5, 100
 # Number of rows above which only pairs of rows within random batches are used.
 _MOST_ROWS = 10_000

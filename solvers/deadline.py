@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 
 Each = TypeVar("Each")
 
-# Seconds: a second Ctrl-C within this time raises KeyboardInterrupt and ends a loop of solves.
+# Seconds within which another Ctrl-C raises KeyboardInterrupt, which ends a loop over solves.
 INSISTING = 30.0
 _last_interrupt = -math.inf
 

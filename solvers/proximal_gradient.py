@@ -34,9 +34,9 @@ _VALUE_NOISE, _ROUNDING = 1e-13, 1e-12
 _SUFFICIENT = 1e-4
 # Largest factor by which the step size changes between iterations.
 _GROWTH = 10.0
-# Newton's method on the support reduces the gradient by the factor _FLATTER. If the gradient is
-# then below _NEAR_THE_END times the tolerance, the support is likely final, and Newton's method
-# continues to convergence.
+# On a fixed support Newton's method only reduces the gradient by the factor _FLATTER, because the
+# support may change. It continues to convergence if the gradient would then be below _NEAR_THE_END
+# times the tolerance: the support is likely final.
 _FLATTER, _NEAR_THE_END = 0.1, 1e4
 
 
@@ -405,8 +405,8 @@ def _on_support(
         tolerance=0.1 * problem.threshold / max(abs(point.value), np.finfo(float).tiny),
         max_iterations=100,
     )
-    flat = _FLATTER * point.gradient_norm  # Newton's method stops early, while the support may grow
-    if flat < _NEAR_THE_END * problem.threshold:  # the set of nonzero entries is probably final
+    flat = _FLATTER * point.gradient_norm  # Newton's method stops there if the support may grow
+    if flat < _NEAR_THE_END * problem.threshold:  # the support is probably final
         flat = 0.0
     new, iterations, radius = point, 0, float(np.linalg.norm(point.proximal.V))
     for _ in range(50):
@@ -536,7 +536,7 @@ class Smoothing(ProximalGradient):
         for width in self.widths:
             size = float(np.linalg.norm(M)) / math.sqrt(M.size)
             smooth = Smoothed(problem.problem, width * size)
-            # A smoothed problem and the subproblems of its trust regions need low accuracy only.
+            # The solution is only an initial point of the next problem: low accuracy suffices.
             run = minimise(smooth, M, TrustRegion(theta=0.0, kappa=0.1), Stopping(1e-4, 30))
             problem.evaluations.update(run.evaluations)
             M, state = run.M, self.initialise(problem, run.M)

@@ -103,8 +103,8 @@ _INNER_MARGIN = 0.1
 # it is above _GOOD (Nocedal and Wright, Numerical Optimization, algorithm 4.1).
 _POOR, _GOOD = 0.25, 0.75
 _SHORTER, _LONGER = 0.25, 2.0
-# Largest number of entries of M for which the full Hessian is computed, if an inner iteration takes
-# as many products as the manifold has dimensions.
+# The full Hessian is computed if M has at most this many entries, and the inner iteration took at
+# least as many Hessian products as the manifold has dimensions.
 _FEW_NUMBERS = 1000
 # After a poor step: largest number of corrections, and of Hessian products in each correction.
 _CORRECTIONS, _SHORT = 3, 20

@@ -215,7 +215,7 @@ _KINDS: dict[str, Any] = {each.__name__: each for each in (bool, int, float, str
     "list[str]": list[str],
     "list[Path]": list[Path],
 }
-# Parameters of Python functions that have no command-line option of the same name.
+# Parameters of the Python functions that do not become command-line options.
 _NO_OPTIONS = {"X", "y", "sample_weight", "random_state", "observers", "progress", "help", "h"}
 
 

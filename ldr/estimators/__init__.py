@@ -43,7 +43,7 @@ from ldr.objectives.registry import REGISTRY
 from ldr.trial_layout import FEATURES
 from ldr.types import Dimension
 
-# Names of estimators that differ from the objective's name: "SDR" is a family of methods.
+# Estimators not named like their objective: sufficient dimension reduction is a whole family.
 NAMES = {"sdr": "KernelSDR"}
 
 # Classes that add scikit-learn's attributes to the estimators of some methods.

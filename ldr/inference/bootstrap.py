@@ -262,7 +262,7 @@ def bootstrap(
     def again(data: XandY) -> Result:
         X, y = data
         with warnings.catch_warnings():
-            # A count of the runs that converge replaces a warning for each run that does not.
+            # Draws whose solver does not converge give no warnings: the result counts these draws.
             warnings.simplefilter("ignore", errors.ConvergenceWarning)
             return solve(objective, X, r, y=y, tolerance=tolerance, certify=False, **own)
 

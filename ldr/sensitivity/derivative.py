@@ -35,10 +35,10 @@ _STEP, _SHORTER = 2e-3, 4.0
 _STEPS = 8
 # A function counts as smooth if extrapolated derivatives differ relatively by at most this.
 _ALIKE = 1e-5
-# An extrapolated derivative is accurate if its relative change is below _GOOD. Once the change is
-# below _ROUNDED, a larger change at a shorter step is a rounding error.
+# The extrapolation ends if its estimated relative error is at most _GOOD. It also ends if the error
+# is at most _ROUNDED and a shorter step does not reduce it: rounding errors then dominate.
 _GOOD, _ROUNDED = 1e-9, 1e-7
-# Derivatives of the gradient and of f are zero if they are below these shares of gradient and f.
+# Derivatives of the gradient and of f count as zero below these shares of |gradient| and |f|.
 _NOTHING = 1e-7, 1e-2
 
 

@@ -24,7 +24,7 @@ from ldr.solvers.manifolds import Array
 from ldr.trial_layout import of_array
 from ldr.types import PerRow, Rows
 
-# Name of the sample weights as a parameter of a derivative.
+# Parameter name of the weights of the terms in a sum of objectives.
 WEIGHTS = "weights"
 
 

@@ -399,7 +399,7 @@ def _length(other: Samples | Cells) -> int:
     return other.n if isinstance(other, Samples) else len(other)
 
 
-# Cache of sums over all samples; its keys are the pickled terms and merge functions.
+# Cache of sums over rows, by the pickled functions that sum a block and that add two sums.
 Totals = dict[bytes, Any]
 
 

@@ -165,7 +165,7 @@ def landmarks_of(name: str, samples: Samples, landmarks: int | str | None) -> in
     return m
 
 
-# Approximation of a kernel matrix: constructor of the problem, landmarks, message.
+# Constructor of the approximate problem, factor Z of the response's kernel matrix ZZ', message.
 Approximation = tuple[Callable[..., "Landmarks"], Array, str]
 
 

@@ -29,13 +29,12 @@ if TYPE_CHECKING:
 
 Codes: TypeAlias = NDArray[np.intp]
 Grouped = TypeVar("Grouped")
-# A symmetric n x n matrix between rows: an array, a product with vectors, or a diagonal.
+# A symmetric n x n matrix of weights of pairs of rows: an array, or an object that multiplies.
 Kernel: TypeAlias = Array | Between
-# Derivative of a matrix between rows with respect to the rows, or None if the matrix is constant.
+# Derivative of pairwise weights with respect to the rows; None if the weights are constant.
 MovingKernel: TypeAlias = "HeatedEdges | NeighbourWeights | None"
-# Thresholds of the least eigenvalue of a denominator matrix with a unit diagonal: the matrix is
-# inverted above _LEAST and is positive definite above _LEAST_RANK. A problem with an eigenvalue
-# below _LEAST is solved alone instead of in a stack of problems.
+# Least eigenvalue of a denominator matrix scaled to a unit diagonal. Below _LEAST a problem is
+# solved alone, not in a stack of problems; below _LEAST_RANK the matrix counts as singular.
 _LEAST = 1e-4
 _LEAST_RANK = 1e-9
 

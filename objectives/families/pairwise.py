@@ -53,7 +53,7 @@ _BLOCK_NUMBERS = 2**16
 
 # For some rows D of distances: value phi(D), W = dphi/dD, and map dD -> dW (may overwrite dD).
 Told = tuple[float, Array, Callable[[Array], Array]]
-# Function that adds half of the contribution of some rows to a Hessian product.
+# Function that adds the terms of some rows to an array that is half of a Hessian product.
 RowProduct = Callable[[Array, Change], None]
 
 

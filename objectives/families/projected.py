@@ -197,7 +197,7 @@ class DenseRows:
 _SAMPLE_ROWS, _LEAST_SAMPLE, _MANY = 100, 2000, 4
 # Threshold: optima on a sample of the rows are equal if their relative difference is smaller.
 _SAME = 1e-3
-# Largest Newton step from an optimum on a sample of the rows, relative to the length of M.
+# Largest length, relative to M, of a Newton step from an initial point to a known optimum.
 _SHORT = 0.1
 _ROUGHLY = Stopping(1e-4, 50)
 

@@ -14,7 +14,7 @@ from ldr.objectives.statistics.products import Between
 from ldr.objectives.statistics.time import check_lag
 from ldr.solvers.manifolds import Array
 
-# Ratio of within-class to total scatter below which subtraction would lose digits.
+# If within-class / total scatter is below this, total - between-class scatter loses digits.
 _CANCELLED = 1e-3
 
 

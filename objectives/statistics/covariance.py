@@ -23,8 +23,8 @@ _LEAST_ORDER = 2000
 # Ratio d / r of columns to components above which block Krylov replaces the covariance of dense
 # data: at this ratio block Krylov takes half of the time that the covariance takes.
 _COLUMNS_PER_VECTOR = 150
-# A multiplication takes this many times longer in a product with a block than in a covariance. A
-# Cholesky decomposition takes as long as two products of d x d matrices.
+# Time per multiplication: products of the covariance with vectors, relative to its computation. A
+# Cholesky decomposition counts as two products of matrices of its size.
 _SQUARED_PER_PRODUCT = 25
 
 

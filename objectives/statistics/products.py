@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from scipy.sparse import csr_array
 
 
-# Share of nonzero entries below which a mean cannot exceed NO_SHIFT standard deviations.
+# A column with a smaller share of nonzeros has a mean of at most NO_SHIFT standard deviations.
 _NEARLY_FULL = NO_SHIFT**2 / (1.0 + NO_SHIFT**2)
 
 
@@ -99,11 +99,11 @@ def differences(plus: np.ndarray, minus: np.ndarray, n: int) -> csr_array:
 
 # Threshold: a smaller variance, relative to the column's mean square, is a rounding error.
 _CONSTANT = 1e-14
-# Columns of length 1 are equal if sums with random weights agree: number of sums, tolerance.
+# Columns of unit norm are equal if _TELLING randomly weighted sums agree within _DIFFERENT.
 _TELLING, _DIFFERENT = 3, 1e-11
 # The product X'LZ is stored if it has at most this many nonzero entries per entry of X.
 _FILLED = 4.0
-# Iterative eigensolver: tolerance relative to the largest eigenvalue; largest number of products.
+# Eigensolver: tolerance relative to the largest eigenvalue, limit of matrix-vector products.
 _EXACT, _MOST_PRODUCTS = 1e-8, 3000
 
 

@@ -233,7 +233,7 @@ def _with_small_directions(space: SparseRowSpace, V: Array) -> RowSpace:
     V, Z = (np.hstack(parts) for parts in zip(*found, strict=True))
     if not V.size:
         return space
-    # Products with Q = Xc'W multiply rounding errors of Z by the condition number of W.
+    # Splitting Z multiplies its rounding errors by the condition number of the space's weights.
     lost = n * np.finfo(float).eps * np.linalg.norm(units * Z) * np.linalg.cond(space.weights)
     inside, Z = _split(space, Z)
     space = replace(space, scores=space.scores + V @ inside.T)

@@ -30,7 +30,7 @@ _PILOT_ROWS = 256
 NO_SHIFT = 5.0
 # Number of entries up to which class sums avoid the import of scipy.sparse (10 ms).
 _FEW_NUMBERS = 2**15
-# Block of columns that is multiplied at once: least number of columns, number of entries.
+# A block of columns has at most _ROWS_NUMBERS entries, but at least _LEAST_COLUMNS columns.
 _LEAST_COLUMNS, _ROWS_NUMBERS = 2, 2 * BLOCK_NUMBERS
 
 

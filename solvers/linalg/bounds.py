@@ -34,7 +34,7 @@ _SAFETY = 1.01
 # Bound of the rounding errors of sums in matrix products, in units of eps/2.
 OF_SUMS = 32
 SUMS_ROUNDING = OF_SUMS * _U
-# Growth factor of a shift after a failed factorisation; largest numbers of shifts that are tried.
+# Growth factor of a shift after a failed factorisation, and limits of the number of attempts.
 _GROWTH, _TRIES_AT_M, _TRIES = 8.0, 3, 100
 
 

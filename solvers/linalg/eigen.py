@@ -116,11 +116,11 @@ def stacked_roots(S: Array) -> tuple[Array, Array]:
 # Share of eigenvectors below which LAPACK's driver for selected eigenvectors is faster. Both are
 # equally fast at a share of 0.15 to 0.2 for orders 64 and 128, 0.1 for 256, 0.25 for 512.
 _PARTIAL_SHARE = 0.15
-# Block Krylov: least order; least order per eigenvector (2000, r = 5: 6 times LAPACK's speed).
+# Block Krylov replaces LAPACK above order _MANY and above _MANY_PER_VECTOR per eigenvector.
 _MANY, _MANY_PER_VECTOR = 1000, 150
 # A matrix is not graded if the largest entries of its rows differ by less than this factor.
 _ALIKE = 1e4
-# Threshold: in a graded matrix smaller eigenvalues, relative to the largest, need deflation.
+# Eigenvalues of a graded matrix below this share of the largest are computed by deflation.
 _SMALL = 1e-3
 
 

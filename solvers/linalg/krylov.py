@@ -12,7 +12,8 @@ from ldr.solvers.manifolds.manifold import sym
 
 # Number of extra columns of a block, which accelerate the convergence of the wanted eigenvectors.
 _OVERSAMPLING = 6
-# Block Krylov restarts with two blocks when its basis has this many blocks or entries.
+# A basis has at most _BLOCKS blocks; fewer if they would have more than _ROOM_NUMBERS entries, but
+# at least _FEWEST_BLOCKS. A full basis is replaced by two blocks of Ritz vectors.
 _BLOCKS, _FEWEST_BLOCKS = 8, 3
 _ROOM_NUMBERS = 2**23
 # Threshold: a unit vector lies in the span of the basis if its orthogonal part is shorter.

@@ -19,18 +19,18 @@ if TYPE_CHECKING:
     from scipy.sparse import csr_array
     from scipy.sparse.linalg import LinearOperator
 
-# Block iterations: tolerance of residuals, relative to cancelling terms, and iteration limit.
+# Block iterations: residual tolerance relative to products with A and B, iteration limit.
 _RESIDUAL, _STEPS = 1e-10, 300
 # Conjugate gradients: residual tolerance relative to the right-hand side, iteration limit.
 _SOLVED, _SOLVING_STEPS = 1e-11, 500
 # Threshold: smaller eigenvalues of B, relative to the largest, are zero.
 _IN_RANGE = 1e-10
-# Newton's method for a trace ratio ends if a step gains less than this share of the earlier gain.
+# Newton's method for a trace ratio ends if a step adds less than this share of the gain so far.
 _LITTLE = 0.01
 _EPS = float(np.finfo(float).eps)
 
-# Function of A and B on a small basis. It returns the coefficients U of the best vectors, best
-# first, and the vectors s and t of the residuals R = AU - BU diag(s) - U diag(t).
+# Solver for A and B restricted to a small basis. It returns solutions as columns of U, best first,
+# and the s and t of their residuals AU - BU diag(s) - U diag(t).
 Small = Callable[[Array, Array], tuple[Array, Array, Array]]
 Preconditioned = Callable[[Array, Array, Array], Array]
 
@@ -118,7 +118,7 @@ def _steps(
     start = np.linalg.qr(start / np.linalg.norm(start, axis=0))[0]
     basis = np.stack([start, A @ start, B @ start])
     while True:
-        # Variables for parts of the basis would keep the old basis in memory beside the new one.
+        # No variables refer to parts of `basis`: they would keep the old basis in memory.
         U, s, t = (each[..., :m] for each in small(*(sym(basis[0].T @ part) for part in basis[1:])))
         X, AX, BX = basis @ U
         R = AX - BX * s - X * t
