@@ -224,7 +224,7 @@ def layer(
             add(lambda each: each + none, (moves, still)),
             lambda _, b: (b[0], add(jnp.add, b[1], times(X, y, parameters, b[0]))),
             lambda _, b: (add(jnp.add, b[0], transposed(X, y, parameters, b[1])), b[1]),
-            symmetric=True,  # jax would transpose a system that is not symmetric
+            symmetric=True,  # otherwise jax would transpose the callback, which fails
         )
         # Without the term 0 * known, the cotangent of `known` in jax up to 0.6 is a symbolic zero.
         return add(lambda each: each + nothing_of(known), found)

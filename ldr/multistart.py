@@ -173,14 +173,14 @@ def solve_near(
     run = minimise(now, M, solver, first, observers)
     for k in range(_TIMES):
         if run.status in _TOLD or (k != 1 and run.iterations >= left):
-            break  # one evaluation of the next approximation of f can show convergence
+            break  # k = 1 goes on: the next approximation of f may prove convergence
         before = run.value
         with until_told() as told:
             now = near(problem, run.M)
         if told.status is not None:
             return Ended(now, replace(run, status=told.status))
         rest = replace(stopping, max_iterations=left - run.iterations)
-        if k == 0:  # low accuracy suffices for the first approximation of f
+        if k == 0:  # another approximation of f follows: low accuracy suffices
             rough = max(stopping.tolerance, _ROUGHLY.tolerance)
             rest = replace(rest, tolerance=rough, demand=rough)
         run = run.followed_by(later := minimise(now, run.M, solver, rest, observers))
@@ -345,7 +345,7 @@ class Multistart:
                 for name in list(self._begun):
                     runs.append(submitted(self._solve, name))
                     if self._local is not None and self._local.leads:
-                        result_of(runs[0])  # wait: later runs are compared with the first run
+                        result_of(runs[0])  # wait for the first run, to compare later runs with it
                 for run in runs:
                     result_of(run)
             except BaseException:

@@ -160,7 +160,7 @@ class Log:
 
     def __init__(self, name: str = "ldr") -> None:
         self.name = name
-        self.reported: Callable[[float], float] = float  # `ldr.solve` sets the units of values
+        self.reported: Callable[[float], float] = float  # `ldr.solve` converts to the user's units
         self._one_at_a_time = threading.Lock()  # threads write their lines one at a time
         self._began: float | None = None
 

@@ -625,7 +625,7 @@ def _name_arrows(
 
     figure = figure_of(ax)
     ax.autoscale_view()
-    figure.draw_without_rendering()  # fixes the scales of the axes before they are read
+    figure.draw_without_rendering()  # matplotlib computes positions of artists when it draws
     texts = [
         note(
             ax,

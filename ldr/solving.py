@@ -110,7 +110,7 @@ def certify_run(
                 run = replace(run, status=Status.ROUNDING)
             return run, certificate, ()
         if certificate is not None and certificate.kind == "none" and problem.searched is None:
-            return run, certificate, ()  # the method itself states why nothing is proved
+            return run, certificate, ()  # the certificate states why optimality is not proved
         if not run.status.converged or solver is None:
             ended = UNPROVED if run.status.converged else "the solver did not converge"
             message = ENDED.get(run.status, ended)

@@ -25,7 +25,7 @@ from ldr.solvers.problem import Point
 
 # Default number of samples in a segment, and the least number, which gives two frequencies.
 _SEGMENT, _FEWEST = 64, 4
-# Threshold: a direction is ignored if its share of the largest power in the segments is smaller.
+# A direction is left out if its power in the segments is below this share of the largest power.
 _SEEN = 1e-3
 # Iteration limit of the initialisation that finds one component after another.
 _ROUNDS = 100
@@ -122,7 +122,7 @@ def spectra(parts: Sequence[Array], length: int, logs: Sequence[Array] | None = 
         for start in segment_starts(len(part), length):
             where = slice(start, start + length)
             z = np.fft.rfft(window * part[where], axis=0)[1:]
-            sides = np.stack([z.real, z.imag], axis=1)  # shape: F frequencies, 2 parts, k columns
+            sides = np.stack([z.real, z.imag], axis=1)  # frequencies x (real, imaginary) x columns
             count = 1.0 if logs is None else float(np.exp(logs[i][where].mean()))
             found += count * (sides.transpose(0, 2, 1) @ sides)
             counts += count
@@ -221,8 +221,7 @@ class SpectralEntropy(BoundObjective):
         return SpectralEntropyPoint(self, M)
 
     def hidden(self, M: Array) -> float:
-        # `sensitive` bounds the entropies' derivatives, 2 * errors the change of the whitened
-        # series.
+        # `sensitive` bounds the entropies' derivatives, 2 * errors the changes of the series.
         errors = [self.whitened.error_along(self.seen @ m[:, None]) for m in M.T]
         return float(np.dot(2.0 * np.array(errors), self.at(M).sensitive))
 

@@ -48,9 +48,8 @@ KINDS = ("neighbours", "epsilon", "classes", "class-neighbours")
 
 # Number of samples whose neighbours are searched between two tests of the time limit.
 _QUERIES = 1000
-# A k-d tree needs at least _LEAST_ROWS rows and at most _MOST_COLUMNS columns. Searches for _ASKED
-# rows count the distances that the tree computes; each takes (_CALL + _CALL_PER_COLUMN d) times as
-# long as a distance by matrix products.
+# A k-d tree requires _LEAST_ROWS rows and at most _MOST_COLUMNS columns; _ASKED searches test it. A
+# distance in it takes (_CALL + _CALL_PER_COLUMN d) times as long as by matrix products.
 _LEAST_ROWS, _MOST_COLUMNS, _ASKED = 1000, 100, 50
 _CALL, _CALL_PER_COLUMN = 2.0, 0.15
 # Size of n^2 d above which a search for neighbours takes over a second on one thread.

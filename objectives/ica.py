@@ -398,7 +398,7 @@ class SourceMethod(Objective, weighted=True, scale_free=True, sparse=False, tran
         )
 
 
-# The preconditioner raises curvatures to this share of the largest curvature (ica), or of 1 (uica).
+# Lower bound of curvatures in preconditioners; for ica it is relative to the largest curvature.
 _LEAST_CURVATURE = 1e-2
 
 

@@ -19,7 +19,7 @@ from ldr.solvers.trust_region import TrustRegion
 
 # Number of random matrices M; the median of f at them is the typical value.
 _TYPICAL = 21
-# Threshold: a variation of f that is smaller, relative to its magnitude, is a rounding error.
+# f_typical - f_best is a rounding error if it is below this share of the values or their terms.
 _LEAST_RANGE = 1e-10
 
 

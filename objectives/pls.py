@@ -81,7 +81,7 @@ class PLS(
         return PairMatrices(a.cross(b))
 
 
-# Threshold: the response is explained entirely if X'Y, relative to its initial value, is smaller.
+# The response is explained entirely if deflation reduces |X'Y| to this share of its first value.
 EXPLAINED = 1e-13
 
 

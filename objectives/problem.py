@@ -234,7 +234,7 @@ class BoundObjective(Problem):
     def maps(self, M: Array) -> tuple[Array, ...]:
         """Return the linear map P (r x d) of each view."""
         blocks = self.blocks(M)
-        # The map from whitened coordinates takes M itself; other maps take M lifted to the columns.
+        # Whitened coordinates ignore the second argument of `map`, so that `lift` is not needed.
         white = all(view.coordinates.is_whitened for view in self.views)
         parts = zip(self.views, blocks, blocks if white else self.lift(M), strict=True)
         return tuple(view.coordinates.map(block, lifted) for view, block, lifted in parts)

@@ -364,7 +364,7 @@ def regression(
             Z, T, view, left = fit.Z, fit.T, fit.view, fit.left
         elif not (samples.stored or samples.is_sparse):  # using X itself is more accurate than X'X
             return _of_rows(objective, data, outputs, r, lasso)
-        else:  # the lasso penalty includes linearly dependent columns
+        else:  # the lasso needs all columns, also collinear ones
             stats = view_moments((compact.rows, outputs))
             gram = stats.block(0, 0)
             Z, T = _square_root(gram, stats.block(0, 1))

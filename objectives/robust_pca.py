@@ -418,7 +418,7 @@ def heuristics(rows: MedianRows, loss: Loss, r: int) -> dict[str, Callable[[], A
             value, scatter = rows.reweighted(loss, M)
             if value < least:
                 best = M
-            if least - value <= 1e-9 * value:  # for an initial point smaller gains are negligible
+            if least - value <= 1e-9 * value:  # an initial point needs no higher accuracy
                 break
             least, M = value, top_eigenvectors(scatter, r)[1]
         return best

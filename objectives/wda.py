@@ -95,8 +95,7 @@ def _like_sizes(codes: Codes, weights: Array | None) -> Iterator[tuple[Codes, Co
 _EPS = float(np.finfo(float).eps)
 # The preconditioner raises curvatures to at least this share of the largest curvature.
 _FLOOR = 1e-3
-# If an exponent is below -_FAR, rows and columns of the kernel matrix are scaled to maximum 1.
-# Exponents are then raised to -_NOTHING at least, so that exp does not underflow.
+# Kernel matrices with exponents below -_FAR are scaled; then exponents are at least -_NOTHING.
 _FAR, _NOTHING = 300.0, 690.0
 
 

@@ -22,10 +22,10 @@ from ldr.solvers.solver import VALUE_ROUNDING, Solver, State
 
 # Largest number of entries that become zero in one line search along a face of the L1 penalty.
 _FACES = 20
-# Threshold: a vector of signs is outside the row space of Z if its relative residual is larger.
+# A vector of signs is outside the row space of Z if its relative residual exceeds this value.
 _UNSEEN = 1e-8
-# Threshold: an SVD of Z, ten times slower than Cholesky, is used if the ratio of pivots of Z'Z or
-# ZZ' is smaller. Otherwise the next step corrects the error, which is below 1e-4 of the step.
+# An SVD, ten times slower than Cholesky, is used if the diagonal of a Cholesky factor has a lower
+# ratio of least to largest entry. Errors of Cholesky steps are below 1e-4 of the step.
 _INDEPENDENT = 1e-6
 
 
@@ -92,7 +92,7 @@ def _swept(Z: Array | LessMeans, t: Array, m: Array, penalty: float) -> Array:
         alpha=penalty / (2 * Z.shape[0]),
         fit_intercept=False,
         warm_start=True,
-        tol=1e-14,  # tolerance of the duality gap, relative to the target's squared length
+        tol=1e-14,  # duality gap, relative to the response's squared norm
         max_iter=sweeps,
     )
     model.coef_ = m.copy()

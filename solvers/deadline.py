@@ -113,7 +113,7 @@ def hearing() -> Iterator[threading.Event]:
         signal(SIGINT, hear)
     try:
         yield heard
-    except Interrupted:  # a second Ctrl-C ends the program as the signal itself does
+    except Interrupted:  # callers get an ordinary KeyboardInterrupt
         raise KeyboardInterrupt from None
     finally:
         if handled:

@@ -28,7 +28,7 @@ from ldr.solvers.trust_region import TrustRegion
 
 # Tolerance of the tangent condition M'V + V'M = 0, relative to V.
 _TANGENT = 1e-13
-# Thresholds: an increase of f, relative to f, or a step, relative to |M|, is rounding if smaller.
+# Relative increases of f below _VALUE_NOISE, and steps below _ROUNDING |M|, are rounding errors.
 _VALUE_NOISE, _ROUNDING = 1e-13, 1e-12
 # Armijo's condition: a step achieves this share of the decrease that the gradient predicts.
 _SUFFICIENT = 1e-4

@@ -21,7 +21,7 @@ from ldr.solvers.manifolds import Array
 from ldr.solvers.problem import Problem, RiemannianPoint, RiemannianProblem
 from ldr.solvers.status import Status
 
-# Threshold: f is a difference of large terms if f is smaller, relative to the Euclidean gradient.
+# f is a difference of large terms if |f| is below this share of the Euclidean gradient's norm.
 _CANCELLED = 1e-6
 
 
@@ -215,8 +215,8 @@ class Solver(Brief, ABC, Generic[S]):
 AnySolver: TypeAlias = Solver[Any]
 
 
-# Threshold: two values differ by more than rounding if their relative difference is larger. A
-# gradient below the share _NO_SLOPE of the difference is zero.
+# f is piecewise constant if values at random points differ by more than _DIFFERENT |f|, while all
+# gradients are below _NO_SLOPE times the difference.
 _DIFFERENT, _NO_SLOPE = 1e-10, 1e-8
 # Threshold: if no step decreases f, a smaller gradient, relative to the scale of f, is a rounding
 # error; a larger gradient indicates wrong derivatives.
@@ -345,7 +345,7 @@ class Tracker:
         }
         self._began = time.perf_counter()
         self._number = self._idle = 0
-        self._least_value = self._least_gradient = math.inf  # least value and gradient so far
+        self._least_value = self._least_gradient = math.inf  # minimum over earlier states
         self._scale = 0.0
         self._best: RiemannianPoint | None = None
         self._last: RiemannianPoint | None = None

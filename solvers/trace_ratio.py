@@ -49,7 +49,7 @@ def stacked_trace_ratio(A: Array, B: Array, weights: Array) -> tuple[Array, Arra
         turned = vectors.transpose(0, 2, 1) @ (of_B @ found)
         slope = np.einsum("bii,i->b", turned[:, :r], weights)
         sums = values[:, :r] @ weights
-        # Traces are more accurate than a Newton update, whose rounding errors are relative to |A|.
+        # This ratio of traces equals Newton's update, but avoids rounding errors of eigenvalues.
         ratio = np.einsum("bkj,bkj,j->b", found, of_A @ found, weights) / slope
         best = rho[active]
         better = ratio > best
@@ -175,7 +175,7 @@ class SelfConsistentField(Solver[FieldState]):
             if gain < -nothing and len(tangents) == 2:  # the shift overshot the ratio's maximum
                 tangents = ()
                 continue
-            if span is M:  # eigenvectors M of A - shift B give the slope of their eigenvalues
+            if span is M:  # eigenvectors M of A - shift B: their eigenvalues have a known slope
                 slope = -float(np.vdot(M * ratio.weights, ratio.B @ M))
                 tangents = (*tangents[-1:], Tangent(shift, slope * (shift + new.value), slope))
             if gain < -nothing:  # only rounding errors can decrease the ratio

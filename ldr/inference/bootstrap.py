@@ -274,7 +274,7 @@ def bootstrap(
         for k, P in enumerate(as_tuple(result.P))
     ]
     scores = None
-    if not objective.traits.transposed:  # methods of transposed data align maps instead of scores
+    if not objective.traits.transposed:  # otherwise the maps P are aligned instead of the scores
         views = zip(sampled.data.views, as_tuple(result.mean), strict=True)
         scores = np.hstack([view.dense() - mean for view, mean in views])
     return Bootstrap(

@@ -74,7 +74,7 @@ def statement_of(objective: Objective, given: Given, r: int) -> Stated | None:
     return None if found.of in ("roots", "shared") else found
 
 
-# Threshold: smaller singular values of the Jacobian, scaled to rows of unit length, are zero.
+# A Jacobian with unit rows is singular below this ratio of least to largest singular value.
 _SINGULAR = 1e-11
 # Linear equations count as solved if their relative residual is at most eps to this power.
 _EXACT = 0.4

@@ -41,9 +41,9 @@ if TYPE_CHECKING:
 
 # An array of jax or NumPy, or one such array for each view.
 Traced = Any
-# Type of a quadratic form in the rows: an object of class `Form` instead of an array.
+# A d x d matrix that depends on the rows: a `Form`, which represents the matrix by products.
 Square = Any
-# Function (Y, X) -> KY for a matrix K (n x n) between rows, which may depend on the rows X.
+# Function (Y, X) -> KY. The n x n matrix K weights pairs of rows, and may depend on the rows X.
 Mixing = Callable[[Traced, Traced], Traced]
 # Share of nonzero entries above which jax gets a dense matrix: a sparse entry takes jax 20 ns.
 _FULL = 1 / 32

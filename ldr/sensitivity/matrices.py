@@ -48,7 +48,7 @@ from ldr.sensitivity.rule import TracedRows, alike
 from ldr.solvers.linalg.eigen import symmetric_eigen
 from ldr.solvers.manifolds import Array
 
-# Threshold: a sum of two square roots is zero if its ratio to the largest root is smaller.
+# A sum of two eigenvalues' square roots is zero if it is below this share of the largest root.
 _NO_ROOT = 1e-12
 
 

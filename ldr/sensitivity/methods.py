@@ -401,7 +401,7 @@ def of_distances(X: Traced, M: Traced, *given: Traced) -> Observed:
         loss = q / (jnp.sqrt(q + width**2) + width)
     else:
         width = share
-        if width is None:  # default width: median distance of the samples from the plane
+        if width is None:  # median distance of the samples from the principal subspace
             inside, outside, over_gaps = subspace
             scatter = (Z.T / squares) @ Z
             inside = inside + outside @ (outside.T @ scatter @ inside * over_gaps)

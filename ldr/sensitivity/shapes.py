@@ -38,7 +38,7 @@ def known(optimum: Optimum, objective: Objective, data: Data) -> Known | None:
     if any(one.is_sparse or one.stored for one in samples):
         return None
     kept = zip(optimum.problem.blocks(optimum.M), data.views, strict=True)
-    # The derivative is computed only if the coordinates of M are all columns of the data.
+    # Formulas below that require `whole` hold only if M has one row for each column of the data.
     whole = all(len(block) == view.d for block, view in kept)
     plain = all(one.marks is None for one in samples)
     kinds: list[Callable[[Optimum, Objective, Data], Known | None]] = []

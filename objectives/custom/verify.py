@@ -18,10 +18,10 @@ from ldr.solvers.linalg.eigen import length
 from ldr.solvers.manifolds import Array, Euclidean, Grassmann, Manifold, Product, Stiefel
 from ldr.solvers.problem import Point, Problem
 
-# Threshold: f depends on rotations Q if |f(MQ) - f(M)| / variation of f is larger.
+# f depends on rotations Q of M if |f(MQ) - f(M)| / (|gradient| |M|) exceeds this value.
 INVARIANCE_TOLERANCE = 1e-6
 
-# Threshold: f is no sum over the rows of X = (X1, X2) if |f(X) - f(X1) - f(X2)| / |f| is larger.
+# f is no sum over the rows of X = (X1, X2) if |f(X) - f(X1) - f(X2)| / |f| exceeds this value.
 _ADDITIVITY_TOLERANCE = 1e-8
 _GRADIENT_TOLERANCE = 1e-4
 # Relative tolerance between Hessian products and finite differences, which may cross kinks.

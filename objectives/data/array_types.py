@@ -48,7 +48,7 @@ def open_matrix(X: object, name: str) -> tuple[Given, tuple[str, ...] | None]:
     array, feature_names = _open(X, name)
     check_dimensions(array, name)
     check_real(array.dtype, name)
-    if type(array) is np.ndarray and not array.dtype.isnative:  # scipy.sparse needs native bytes
+    if type(array) is np.ndarray and not array.dtype.isnative:  # SciPy needs the native byte order
         array = array.astype(array.dtype.newbyteorder("="))
     return array, feature_names
 

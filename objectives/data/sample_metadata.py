@@ -178,7 +178,7 @@ def shown(label: object) -> str:
 
 
 Array = npt.NDArray[np.float64]
-# Threshold: if weights have a larger ratio, rounding errors of sums exceed the smallest terms.
+# If two weights have a larger ratio, the rounding errors of sums may exceed the smallest terms.
 _RANGE = 1e12
 
 

@@ -60,7 +60,7 @@ class Gram(Projected):
         """Return True if the median distance of the rows determines the width."""
         return getattr(self.objective, width, None) is None
 
-    if TYPE_CHECKING:  # members that subclasses define if f is bilinear in K and K_z
+    if TYPE_CHECKING:  # members of subclasses that are bilinear in the kernel matrices K and K_z
 
         @property
         def of_rows(self) -> Gram:

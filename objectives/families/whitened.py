@@ -55,7 +55,7 @@ def add_ridge(B: Array, ridge: float, name: str) -> tuple[Array, list[str]]:
     return B + amount * np.eye(len(B)), [f"ridge: {amount:.3g} was added to the diagonal of {name}"]
 
 
-# Threshold: B is accurate if its least eigenvalue, after scaling to a unit diagonal, is larger.
+# B is well-conditioned if, scaled to a unit diagonal, all its eigenvalues exceed this value.
 LEAST = 1e-5
 
 
@@ -326,7 +326,7 @@ def _root(given: Unwhitened, first: SumOfSquares) -> tuple[Array, Array]:
     varied, name = given.varied(first)
     check_varies(varied, name)
     T, inverse, _ = inverse_root(varied)
-    if first.total is not None:  # the total scatter may exceed the denominator B
+    if first.total is not None:  # refuse a B far below the total scatter
         with np.errstate(over="ignore", invalid="ignore"):
             check_comparable(np.sum(T * (first.total @ T), axis=0), name)
     return T, inverse
@@ -342,7 +342,7 @@ def _of_rows(
     """
     (T, back), (varied, name) = root, given.varied(sums)
     d, tolerance, scale = len(T), rank_tolerance(len(T)), given.sizes(first)[:, None]
-    sized = scale * T  # sizes of the terms that are summed in the new columns
+    sized = scale * T  # magnitudes of the terms in the new columns, sums of old columns
     W, inverse, _ = inverse_root(varied)
     _, shares, Vt = np.linalg.svd(sized @ W, full_matrices=False)
     lost = shares * tolerance >= 1.0
@@ -374,7 +374,7 @@ def _of_rows(
     more, less, _ = inverse_root(W.T @ B @ W)
     W = W @ more
     lift, inverse = T @ W, less @ inverse @ back
-    # Variation in an excluded direction is no rounding error if it exceeds 8 eps of its terms.
+    # An excluded direction truly varies if its norm exceeds 8 eps times that of the summed terms.
     varies = bool(np.any(given.computed | (shares[lost] * 8.0 * _EPS < 1.0)))
     varies = varies or (first.total is not None and bool(diagonal(first.total)[constant].any()))
     if sums.total is not None:

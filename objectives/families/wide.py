@@ -75,9 +75,9 @@ def apart(aa: LinearOperator, bb: LinearOperator) -> LinearOperator:
 
 # Number of extra columns of a block, which accelerate the convergence of the wanted eigenvectors.
 GUARDS = 4
-# To keep diag(theta I + rho B) positive, the preconditioner raises theta to -_SHARE * rho * ridge.
+# Shifts of at least -_SHARE * rho * ridge keep the divisors of the preconditioner positive.
 _SHARE = 0.9
-# Threshold: a variance is zero if its ratio to the variance of uncorrelated columns is smaller.
+# Least variance of a direction, relative to its variance if the columns were uncorrelated.
 _EMPTY = 1e-10
 
 

@@ -327,8 +327,8 @@ class Orthonormal(Manifold):
         Y = M + t * V
         if self.retraction == "qr":
             return self._qr_curve(Y, V)
-        # With S = Y'Y = I + t^2 V'V the derivative of Y S^{-1/2} is V S^{-1/2} + N B. B is
-        # symmetric because S and its derivative commute, so that the projection at N removes N B.
+        # N = Y S^{-1/2} with S = Y'Y = I + t^2 V'V has the derivative V S^{-1/2} + NB in t. B is
+        # symmetric, because S and dS/dt commute; the tangent projection at N removes NB.
         N, inverse_root = _polar(Y)
         return N, self.project(N, V @ inverse_root)
 
@@ -404,7 +404,7 @@ class Stiefel(Orthonormal):
         """Return the projection Z - M sym(M'Z)."""
         if Z.ndim > 2:
             return Z - M @ sym(M.T @ Z)
-        S = M.T.dot(Z)  # takes a third of the time of M.T @ Z if columns are few
+        S = M.T.dot(Z)  # for few columns `dot` takes a third of the time of `@`
         return Z - M.dot(0.5 * (S + S.T))
 
     def multiplier(self, M: Array, G: Array) -> Array:
