@@ -303,12 +303,13 @@ def compare(
       that do not predict; and the accuracy of a nearest-neighbour classifier;
     - a response: Q2 and RMSECV of `predict`, or of least squares on the components; and Q2 of
       nearest-neighbour regression;
-    - labels or a quantity of trials (csp, spoc, xdawn): accuracy or Q2 from the features of a
-      trial;
+    - trials with one label or quantity each (csp, spoc, xdawn): accuracy or Q2 of predictions from
+      the log powers of a trial's components (xdawn: from their time courses);
     - several views: Q2 of the last view predicted from the first; and the mean product of the
       scores of two views, each divided by its standard deviation in the training samples;
     - a time series: Q2 of the prediction of the next step;
-    - missing values: Q2 of observed entries that were hidden; X alone: Q2 of the columns of X.
+    - X with missing values: Q2 of the imputation of some observed entries, which are hidden from
+      the method;
 
     Q2 is 1 - (sum of squared errors) / (sum of squared errors of the training mean). Statistics
     such as means and standard deviations are computed from the training samples of a fold.

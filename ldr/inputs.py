@@ -141,21 +141,23 @@ def _is_of_covariances(objective: Objective) -> bool:
 def covariance(
     S: Rows, n: float, *, mean: PerRow = None, views: Sequence[int] | None = None
 ) -> Covariance:
-    """Make samples of a covariance or correlation matrix, for `ldr.solve`.
+    """Make samples with a given covariance or correlation matrix, for `ldr.solve`.
 
-    The samples serve methods that need only a covariance, such as pca, ppca, fa, cca, pls and
-    regressions. The samples are 2 d weighted rows with exactly the given covariance.
+    Methods that need only a covariance, such as pca, ppca, fa, cca, pls and regressions, accept the
+    result as X. It consists of at most 2 d weighted rows, whose covariance is exactly S.
 
     Parameters
     ----------
     S : array or DataFrame (d, d)
-        Divided by n, as ``numpy.cov(X.T, bias=True)``, or correlations. A DataFrame has names.
+        Covariance matrix with divisor n, as from ``numpy.cov(X.T, bias=True)``, or correlation
+        matrix. The column names of a DataFrame are the names of the features.
     n : float
         Number of samples from which S was computed; likelihoods and sums of squares need n.
     mean : array (d,), optional
         Mean of the samples, which `Result.transform` subtracts; 0 by default.
     views : sequence of int, optional
-        Number of columns of each view in order, or of X and of the response of a regression.
+        Number of columns of each view, in the order of the columns of S. For a regression the views
+        are X and the response.
 
     Returns
     -------

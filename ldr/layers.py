@@ -48,21 +48,21 @@ def layer(
     Parameters
     ----------
     objective : str or Objective
-        These methods have derivatives of every order, because they use scatter or covariance
-        matrices: pca, mds, log-det-pca, autocovariance, squared-difference, sfa, orthogonal-sfa,
+        Functions of jax with a declared manifold, such as ``ldr.objective(manifold="grassmann")``,
+        have derivatives of every order. So have these methods of scatter or covariance matrices:
+        pca, mds, log-det-pca, autocovariance, squared-difference, sfa, orthogonal-sfa,
         orthogonal-maf, maf, signal-noise, contrastive-pca, orthogonal-gcpca, gcpca, opca,
         orthogonal-lda, lda, pls, orthogonal-cca, cca, maxdiff, maxbet, orthogonal-mcca,
-        principal-components-regression, tica, spoc, phd and graphs of the classes. The same holds
-        for a jax function of your own with a declared manifold,
-        ``ldr.objective(manifold="grassmann")``. The methods listed at `Sensitivity.pullback` have
-        first derivatives, in forward and reverse mode; other smooth methods have `jax.jvp` only.
+        principal-components-regression, tica, spoc and phd, and lpp, npe and their variants with
+        ``graph="classes"``. The methods listed at `Sensitivity.pullback` have first derivatives, in
+        forward and reverse mode; other smooth methods have `jax.jvp` only.
     r : int
     projector : bool
         Return the orthogonal projector onto the rows of P (P'P for orthonormal rows) instead of P.
         The projector is differentiable even if eigenvalues inside the subspace are equal.
     **options
-        Options of `ldr.solve` (start, tolerance, ...), and parameters of an objective given by
-        name. With `sample_weight` or `groups` only first derivatives exist.
+        Options of `ldr.solve` (start, tolerance, ...). If `objective` is a name, its parameters may
+        be given here as well. With `sample_weight` or `groups` only first derivatives exist.
 
     Returns
     -------

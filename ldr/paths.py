@@ -38,8 +38,8 @@ class Path(Pickled):
         Results on all samples, in ascending order of dimension.
     scores : ndarray (dimensions, folds) or None
         Mean score of the held-out samples of each fold; larger is better. None without folds; NaN
-        if a fold failed. `scored_by` names the score, such as minus the mean squared error,
-        accuracy, log-likelihood, product of scores or the objective.
+        if a fold failed. `scored_by` names the score, such as the accuracy, the log-likelihood or
+        minus the mean squared error.
     dimensions : tuple of int
         Numbers of components; with folds also 0, a prediction by the mean or the largest class.
     pooled : ndarray (dimensions,) or None
@@ -228,17 +228,20 @@ def path(
     solver, starts, tolerance, max_iterations, certify
         As in `ldr.solve`.
     dimensions : sequence of int
-        Values of r, such as ``range(1, 11)``; they are sorted. With folds 0 is allowed if a model
-        without components can be scored: the mean, the largest class, or independent columns.
+        Values of r, such as ``range(1, 11)``; they are sorted. If `folds` is given, 0 is allowed
+        for methods that predict without components: the mean of the response, the largest class, or
+        (ppca, fa) independent columns.
     folds : int or splitter of scikit-learn, optional
-        Score each dimension on held-out samples, as `ldr.score`; pca and its variants on held-out
-        entries. All statistics are computed from the training samples of a fold. A number means
-        `GroupKFold` with groups (`StratifiedGroupKFold` for labels), and whole trials or blocks
-        with a gap in time order. Otherwise a number means shuffled `KFold` (`StratifiedKFold` for
-        labels). A splitter, such as `LeaveOneOut()`, splits samples or trials, but no background.
+        Score each dimension on held-out samples as `ldr.score` does; pca and its variants on
+        held-out entries of X. Means and other statistics are computed from the training samples of
+        a fold. A number selects `GroupKFold` with groups and shuffled `KFold` without groups,
+        stratified for labels. A number divides time series into whole trials or, without trials,
+        into blocks separated by gaps. A splitter, such as `LeaveOneOut()`, divides samples or
+        trials, but not a background.
     rule : {"best", "one-standard-error"}, optional
         Rule for `chosen`: the best pooled score, or the smallest r whose score is at most one
-        standard error below the best. The latter is the default for predictions and products.
+        standard error below the best. The latter is the default if the score measures a prediction,
+        or the agreement of views.
     random_state : int or Generator, optional
         Seed of the folds and of random starts.
     **parameters

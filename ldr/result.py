@@ -44,8 +44,9 @@ else:
 class Result(Pickled, Generic[Matrices]):
     """Optimal projection, its value, certificate and history.
 
-    For objectives of two views, M, P, mean, baseline_M and feature_names are pairs. A type checker
-    treats M, P and mean as arrays; for ``result: ldr.Result`` it accepts any type.
+    For objectives of two views, M, P, mean, baseline_M and feature_names are pairs. Type checkers
+    treat M, P and mean of the result of `ldr.solve` as arrays. A variable with the annotation
+    ``ldr.Result`` may have M, P and mean of any type, such as pairs.
 
     Attributes
     ----------
@@ -83,7 +84,7 @@ class Result(Pickled, Generic[Matrices]):
     parameters : dict
         Parameters fitted with M, numbers or arrays: noise_variance of ppca, noise_variances (d,) of
         fa, D of dynamics. With a penalty also "sparsity", the share of zeros in M, and
-        "stationarity".
+        "stationarity", equal to `gradient_norm`.
     model : FactorModel or None
         Model with a likelihood (ppca, fa): `score`, `impute`, `bic`, posterior covariances. For a
         kernel version the model describes the kernel's features.
@@ -232,8 +233,8 @@ class Result(Pickled, Generic[Matrices]):
         -------
         ndarray (m, r)
             A DataFrame of pandas or polars, or a DataArray of xarray, gives an object of the same
-            kind; several views give a tuple. The columns of a DataFrame are named `columns`. A Dask
-            array or DataFrame gives a lazy object with the same chunks.
+            kind; several views give a tuple. The columns of a DataFrame have the names in
+            `Result.columns`. A Dask array or DataFrame gives a lazy object with the same chunks.
         """
         X = X if flag("header", header) else without_header(X)
         if not isinstance(self.P, tuple):
@@ -268,9 +269,9 @@ class Result(Pickled, Generic[Matrices]):
         - Methods of labels predict the most probable class. Classes are assumed Gaussian in the
           projection, with their own means, the common covariance S_W/n, and class shares as priors.
         - Methods of two views predict the second view by least squares on the projection of the
-          first. The prediction for a sample a is mean_b + Pa(a - mean_a) B with B = (Ya'Ya)^{-1}
-          Ya'Xb, where Ya is the projected first view and Xb the second view. For
-          reduced-rank-regression B is Pout.
+          first. If Y is the projected first view and Xb the centred second view, the coefficients
+          are B = (Y'Y)^{-1} Y'Xb; the map of the second view for reduced-rank-regression. The
+          prediction for a new sample with the projection y is mean_b + y B.
 
         Parameters
         ----------

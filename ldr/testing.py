@@ -164,10 +164,11 @@ def check(
 
     If the objective has a non-smooth penalty, the derivatives of its smooth part are tested.
 
-    R(tV) is the retraction curve from M in a random direction V. The errors |f(R(tV)) - f(M) - t
-    <g, V>| and |f(R(tV)) - f(M) - t <g, V> - t^2/2 <V, Hess V>| of Taylor's formula must be of the
-    orders t^2 and t^3 (median of three V). The Hessian must be symmetric, and on the Grassmann
-    manifold f(MQ) = f(M) for every orthogonal Q.
+    R(tV) is the retraction curve from M in a random direction V, and g is the gradient at M. The
+    error of the first-order Taylor formula, |f(R(tV)) - f(M) - t <g, V>|, must be of the order t^2.
+    The error |f(R(tV)) - f(M) - t <g, V> - t^2/2 <V, Hess V>| of the second-order formula must be
+    of the order t^3. The orders are medians over three V. The Hessian must be symmetric, and on the
+    Grassmann manifold f(MQ) = f(M) for every orthogonal Q.
 
     Parameters
     ----------
@@ -644,7 +645,8 @@ def check_manifold(manifold: Manifold) -> None:
     Parameters
     ----------
     manifold : Manifold
-        A small manifold: its dimension is computed from projections of all unit matrices.
+        A manifold of small matrices: the test projects every matrix with a single entry 1, to
+        compare the rank of the projection with the dimension.
 
     Raises
     ------

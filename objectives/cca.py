@@ -212,7 +212,8 @@ class MaxBet(ManyViews):
 
     Use it to represent several views in one space, such as brain recordings of several people who
     saw the same film, if each view's own variance should count. Do not use it if views differ in
-    scale, because large variances dominate: scale the views, or take maxdiff without own variances.
+    scale, because the view of largest variance dominates: scale the views, or take maxdiff, which
+    omits the variances within views.
 
     Source: Van de Geer 1984; ten Berge 1988; Chen et al. 2015 (shared response).
     """

@@ -45,9 +45,9 @@ class DCA(Objective, transposed=False, weighted=True, scale_free=True, from_sums
     centred by its mean over all windows. The weight of a window is the geometric mean of the
     samples' weights. The value depends only on the span of M; P = M'C_0^{-1/2}.
 
-    Use it when samples are in time order, for a few components whose past best predicts their
-    future, slow or rotating. Do not use it if samples are few relative to 2T times the number of
-    features: take tica, which needs two covariances only.
+    Use it when samples are in time order, to find a few components whose past best predicts their
+    future. The components may change slowly or rotate. Do not use it if samples are few relative to
+    2T times the number of features: take tica, which needs two covariances only.
 
     Source: Clark, Livezey & Bouchard 2019.
 

@@ -106,15 +106,16 @@ class ExponentialFamilyPCA(Objective, weighted=True, missing=True, sparse=False,
 
     The matrix T contains the natural parameters of the saturated model, mu the intercepts, and E =
     T - 1mu'. With m = `saturation` the natural parameters are T = m(2x - 1) for "bernoulli"
-    (logistic PCA); for "poisson" they are T = log x, and -m where x = 0. The value is the deviance,
-    twice the difference of the largest log-likelihood and the log-likelihood, with b = log(1 +
-    e^theta) or e^theta, minimised over subspaces and mu. Missing entries (NaN) and constant
-    features are excluded; a missing entry is 0 in E. A sample has the components M'(T_i - mu): P =
-    2mM' for "bernoulli", and P = M', applied to logarithms, for "poisson". Local optima exist: the
-    default starts are pca of T (the baseline) and the best of short runs from random subspaces. For
-    many samples a run on a subset precedes the run on all samples. `parameters` has the `intercept`
-    mu and the `explained_deviance` relative to a model with an intercept only. All samples are
-    loaded into memory.
+    (logistic PCA); for "poisson" they are T = log x, and -m where x = 0. The function b is log(1 +
+    e^theta) for "bernoulli" and e^theta for "poisson". The value is the deviance, minimised over
+    subspaces and mu: twice the difference between the largest possible log-likelihood and that of
+    the model. The sum omits missing entries (NaN) and constant features; where x is missing, the
+    entry of T - 1mu' is set to 0. The components of sample i are M'(T_i - mu), with row i of T. For
+    "bernoulli" the map is P = 2mM'. For "poisson" it is P = M', and is applied to the logarithms of
+    the counts. Local optima exist: the default starts are pca of T (the baseline) and the best of
+    short runs from random subspaces. For many samples a run on a subset precedes the run on all
+    samples. `parameters` has the `intercept` mu and the `explained_deviance` relative to a model
+    with an intercept only. All samples are loaded into memory.
 
     Use it instead of pca if entries are 0 and 1 (logistic PCA) or, with family="poisson", counts;
     entries may be missing. Do not use it for continuous measurements: take pca or fa.

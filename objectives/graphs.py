@@ -450,10 +450,11 @@ class ShrinkingGraph(Shrinking, GraphMethod):
     Parameters
     ----------
     shrinkage : "auto" or None
-        "auto" shrinks B towards its diagonal with Ledoit and Wolf's intensity for the covariance of
-        the standardised columns. A is shrunk with the same intensity towards a multiple of this
-        diagonal: the expectation of A if rows were independent of their neighbours. Directions of
-        small variance then do not count as smooth. The result's parameters contain the intensity.
+        "auto" shrinks B towards its diagonal D, with the intensity of Ledoit and Wolf's rule for
+        the covariance of the standardised columns. A is shrunk with the same intensity towards t D,
+        where t is the expected ratio of A to B if rows were independent of their neighbours. If
+        only B were shrunk, directions of small variance would count as smooth. The result's
+        parameters contain the intensity.
     """
 
 

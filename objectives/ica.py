@@ -434,14 +434,15 @@ class ICA(SourceMethod):
 
     .. math:: \max_{M'M=I} \sum_k \left(\mathrm{E}\, G(m_k'x) - \mathrm{E}\, G(\nu)\right)^2
 
-    In the contrast, nu is a standard normal variable. The squared difference is FastICA's contrast,
-    which finds sources with heavier or lighter tails than a Gaussian. The samples x are whitened,
-    C^{-1/2}(x - mean), and P = M'C^{-1/2}: components are uncorrelated with variance 1, in
-    descending order of their terms in the value. The baseline is FOBI (fourth-order blind
-    identification); the other default start is FastICA's deflation from many initial directions.
-    For many samples a run on a subset precedes the run on all samples. An evaluation takes O(n d r)
-    time and O(n d) memory. For samples in files or on a cluster an evaluation is one pass with
-    memory for a chunk, and deflation uses a random subset.
+    The variable nu is standard normal. Each term, FastICA's contrast, is the squared difference
+    between the means of G for a component and for nu; it finds sources with heavier or lighter
+    tails than a Gaussian. The samples x are whitened, C^{-1/2}(x - mean), and P = M'C^{-1/2}:
+    components are uncorrelated with variance 1, in descending order of their terms in the value.
+    The baseline is FOBI (fourth-order blind identification); the other default start is FastICA's
+    deflation from many initial directions. For many samples a run on a subset precedes the run on
+    all samples. An evaluation takes O(n d r) time and O(n d) memory. Samples in files or on a
+    cluster are read in chunks, once for each evaluation; FastICA's deflation then uses a random
+    subset of the samples.
 
     Use it when features are mixtures of independent sources, at most one of which is Gaussian. Do
     not use it for Gaussian sources, whose directions are not identifiable.
@@ -529,14 +530,14 @@ class UndercompleteICA(SourceMethod):
     .. math:: \min_M -\frac{1}{2} \log|M'M| - \frac{1}{n} \sum_{ik} \log p(m_k'x_i)
 
     M is any d x r matrix: sources need not be orthogonal, and their scales are estimated. The
-    samples x are whitened, C^{-1/2}(x - mean), and P = M'C^{-1/2}. The densities p have heavy tails
-    and find sources with heavier tails than a Gaussian; for lighter tails see `ICA`. Components are
-    in descending order of their terms in the value. The baseline is FOBI (fourth-order blind
-    identification). Other default starts are FastICA's deflation from many initial directions and,
-    with few features in memory, random directions. For many samples a run on a subset precedes the
-    run on all samples. An evaluation takes O(n d r) time and O(n d) memory. For samples in a file
-    or on a cluster, an evaluation is one pass with memory for a chunk, and deflation uses a random
-    subset.
+    samples x are whitened, C^{-1/2}(x - mean), and P = M'C^{-1/2}. The density p of a source
+    (`expert`) has heavier tails than a Gaussian, so that sources with heavier tails are found; for
+    lighter tails see `ICA`. Components are in descending order of their terms in the value. The
+    baseline is FOBI (fourth-order blind identification). Other default starts are FastICA's
+    deflation from many initial directions and, with few features in memory, random directions. For
+    many samples a run on a subset precedes the run on all samples. An evaluation takes O(n d r)
+    time and O(n d) memory. Samples in files or on a cluster are read in chunks, once for each
+    evaluation; FastICA's deflation then uses a random subset of the samples.
 
     Use it for fewer sources than features. Do not use it for as many sources as features: take ica.
 

@@ -186,7 +186,7 @@ class OrthogonalLDA(NestedMethod, DiscriminantMethod):
 
 @dataclass(frozen=True)
 class LDA(DiscriminantMethod, products="optimum", transposed=False, scale_free=True):
-    r"""Linear discriminant analysis (LDA), the textbook's method.
+    r"""Linear discriminant analysis (LDA).
 
     .. math:: \max_M \operatorname{tr}\left((M'S_W M)^{-1} M'S_B M\right)
 

@@ -92,8 +92,9 @@ class MAF(AutocorrelationMethod, transposed=False, scale_free=True):
     centred X. In variables whitened by the covariance C the problem is max tr(M'C^{-1/2} S_lag
     C^{-1/2} M), with P = M'C^{-1/2}. The top generalised eigenvectors of (S_lag, C) are optimal.
 
-    Use it for the textbook's maximum autocorrelation factors, uncorrelated with oblique directions.
-    Do not use it if the projection must be orthogonal: take orthogonal-maf.
+    Use it for uncorrelated components with large autocorrelation, as textbooks define these
+    factors; the directions are oblique. Do not use it if the projection must be orthogonal: take
+    orthogonal-maf.
 
     Source: Switzer & Green 1984; Larsen 2002.
     """

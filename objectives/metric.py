@@ -81,15 +81,16 @@ class NCA(NeighbourMethod):
     on the scale of M but not on rotations. P = M'. If nearest neighbours in the projection classify
     all samples correctly, the value increases with the scale of M towards n. For a large M the
     objective saturates: every sum over j is 0 or 1, and the gradient vanishes. A message and the
-    certificate report saturation. Local optima exist: in about one of ten data sets a random start
-    (`starts=`) finds a better optimum, which classifies one or two more samples correctly. An
-    evaluation takes O(n^2 r) time; memory is O(n (d + r)), and O(n^2) for at most 2048 samples. The
-    baseline is orthogonal-lda, scaled to unit variance within classes. From each start that is not
-    given as a matrix, the solver proceeds by annealing. Annealing adds the penalty ridge ||XM||^2,
-    whose ridge decreases from 0.1 to 2e-5 in six steps. With at most 250 samples pca and five
-    random M are further default starts. Sample weights multiply the terms and the neighbours'
-    probabilities: max sum_i w_i sum_j p_ij with p_ij in proportion to w_j exp(-||M'(x_i -
-    x_j)||^2). Integer weights differ from repeated samples, which are neighbours of each other.
+    certificate report such a vanishing gradient (saturation). Local optima exist: in about one of
+    ten data sets a random start (`starts=`) finds a better optimum, which classifies one or two
+    more samples correctly. An evaluation takes O(n^2 r) time; memory is O(n (d + r)), and O(n^2)
+    for at most 2048 samples. The baseline is orthogonal-lda, scaled to unit variance within
+    classes. From each start that is not given as a matrix, the solver proceeds by annealing.
+    Annealing adds the penalty ridge ||XM||^2, whose ridge decreases from 0.1 to 2e-5 in six steps.
+    With at most 250 samples pca and five random M are further default starts. Sample weights
+    multiply the terms and the neighbours' probabilities: max sum_i w_i sum_j p_ij with p_ij in
+    proportion to w_j exp(-||M'(x_i - x_j)||^2). An integer weight w does not stand for w copies of
+    the sample, because copies would be neighbours of each other.
 
     Use it when a nearest-neighbour classifier follows the projection. Do not use it with many
     samples, because each evaluation computes all pairs, or with separable classes, because the
@@ -297,7 +298,8 @@ class LMNN(NeighbourMethod):
     that violate a margin, and O(k) per violator; memory is O(n (d + r)), plus O(k) per violator for
     at most 2048 samples. The baseline is orthogonal-lda, scaled to unit variance within classes.
     Sample weights multiply the term of sample i by w_i, and its violation by sample l also by w_l.
-    Integer weights differ from repeated samples, which are neighbours of each other.
+    An integer weight w does not stand for w copies of the sample, because copies would be
+    neighbours of each other.
 
     Use it when a nearest-neighbour classifier with a margin follows the projection. Do not use it
     with many features and few samples, because of overfitting: take lda with shrinkage.

@@ -168,11 +168,11 @@ class LogDetPCA(PrincipalMethod, weighted=True):
 
     .. math:: \max_{M'M=I} \log |M'CM|
 
-    For Gaussian data the value is twice the entropy of the projection, up to a constant: the mutual
-    information of the projection and x for vanishing noise. The eigenvalues of M'CM interlace with
-    the eigenvalues of C. The r leading eigenvectors of C, the solution of pca, are therefore the
-    global optimum. If C is singular, M is restricted to the range of C. P = M'. The cost is O(nd^2)
-    once and O(d^2 r) per evaluation.
+    For Gaussian data the value is, up to a constant, twice the entropy of the projection M'x. The
+    optimal M also maximises the mutual information of x and of M'x + noise, in the limit of small
+    noise. The eigenvalues of M'CM interlace with the eigenvalues of C. The r leading eigenvectors
+    of C, the solution of pca, are therefore the global optimum. If C is singular, M is restricted
+    to the range of C. P = M'. The cost is O(nd^2) once and O(d^2 r) per evaluation.
 
     Use it instead of pca if the entropy of Gaussian data is of interest, not the sum of variances.
     Do not use it to find other directions than pca, because the optimum is the same.

@@ -55,7 +55,7 @@ class Certificate(Pickled):
         in the objective's units; infinite without a bound. For traces and trace ratios the bound is
         proved for the stored matrices, with rounding errors of its computation included.
     message : str
-        Reason of the statement.
+        Reason for the claim that `kind` names.
     curvature : float or None
         Smallest eigenvalue of the Riemannian Hessian, for "local" and "saddle".
     """
@@ -119,12 +119,13 @@ Fitted: TypeAlias = Mapping[str, float | Array]
 class BoundObjective(Problem):
     """An objective on data: a Problem in the solver's coordinates, mapped to the user's.
 
-    Subclasses are families of objectives. A method of this library sets these attributes:
+    Subclasses implement kinds of objectives, such as traces and trace ratios. A method of this
+    library sets these attributes:
 
     Attributes
     ----------
     objective : Stated
-        The objective.
+        Method with its parameters.
     manifold : Manifold
         Manifold of the solver's variable.
     views : tuple of View
@@ -136,8 +137,8 @@ class BoundObjective(Problem):
     chosen : mapping
         Parameters estimated from the data, reported in the result's parameters.
     searched : float or None
-        Residual of the eigenvectors that span the coordinates, if an iteration of products with the
-        rows computed them; None if the coordinates cover all columns.
+        None, unless M is restricted to the span of eigenvectors that were computed iteratively, by
+        products with sparse rows; then the residual of these eigenvectors.
     """
 
     objective: Stated
@@ -204,7 +205,7 @@ class BoundObjective(Problem):
         """Return the canonical axes of M; `seen` has the covariances of the projected rows.
 
         If only the span of M matters, the canonical axes are the principal axes of the projected
-        rows. If the rows cannot be read again, the canonical axes are the principal axes of M.
+        rows. If their covariance is unknown (None in `seen`), the axes depend on M only.
         Exchangeable columns are ordered by variance.
         """
         first, *others = self.manifold.factors[: len(self.views)]
@@ -225,8 +226,8 @@ class BoundObjective(Problem):
     def variations(self, M: Array, maps: Sequence[Array] | None = None) -> list[Variation | None]:
         """Return the covariances of the components of each view (a `Variation`), in one pass.
 
-        The function returns None for rows that cannot be read again. If entries are missing, the
-        covariances are those of the model at M.
+        The entry of a view is None if its `scatter` is None, as for an iterator, whose rows can be
+        read only once. If entries are missing, the covariances are those of the model at M.
         """
         pairs = zip(self.views, maps or self.maps(M), strict=True)
         return [None if view.scatter is None else view.scatter.variation(P) for view, P in pairs]

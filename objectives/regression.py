@@ -799,11 +799,11 @@ class ReducedRankRegression(
 
     .. math:: \min_{\operatorname{rank} B \le r} \|Y - XB\|_F^2
 
-    The coefficients are B = M_in S M_out' with a diagonal S >= 0. X is a pair (inputs, outputs).
-    The maps P_in = S M_in' and P_out = M_out' give the prediction mean_out + (x - mean_in) P_in'
-    P_out. The singular vectors of the least-squares fitted values give the exact solution. The
-    baseline regresses the outputs on r directions of the inputs, by principal components or partial
-    least squares.
+    X is a pair (inputs, outputs). The coefficients are B = M_in S M_out', where S is diagonal with
+    entries >= 0. The maps are P_in = S M_in' for the inputs and P_out = M_out' for the outputs, so
+    that B = P_in'P_out. The prediction for a row x is mean_out + (x - mean_in) B. The singular
+    vectors of the least-squares fitted values give the exact solution. The baseline regresses the
+    outputs on r directions of the inputs, by principal components or partial least squares.
 
     Use it to predict many responses through few components of X. Do not use it for a single
     response, for which least-squares is the same.

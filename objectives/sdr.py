@@ -58,12 +58,12 @@ class KernelMethod(Objective, weighted=True, by_pairs=True, sparse=False):
         labels, and all other values, including floats, as a quantity. A message reports the choice
         if y has few distinct integer values.
     landmarks : int, "auto" or None
-        Number of random landmark rows of the Nystrom approximation of K_XM; Kz is then approximated
-        by incomplete Cholesky with at most this rank. None is the exact form. For n > 500 "auto"
-        uses the pivots of an incomplete Cholesky decomposition of K_XM as landmarks, if 300 (or
-        n/4) pivots leave at most 1e-10 of the trace, as in few dimensions. These landmarks are
-        renewed at each stage of the run; a message bounds the value's error. Otherwise "auto" uses
-        200 random rows for n > 2000 and the exact form for smaller n.
+        Number of landmarks, rows drawn at random for the Nystrom approximation of K_XM. K_z is then
+        approximated by an incomplete Cholesky decomposition of at most this rank. None uses the
+        full matrices. "auto" uses 200 landmarks for n > 2000 and the full matrices for smaller n,
+        with one exception for n > 500. If an incomplete Cholesky decomposition of K_XM with at most
+        300 (or n/4) pivots omits at most 1e-10 of the trace, as in few dimensions, its pivots are
+        the landmarks; a message bounds the error of the value.
     """
 
     width: float | None
@@ -375,9 +375,9 @@ class GKDR(Objective, weighted=True, sparse=False):
     x_i)/width^2. The method assumes no form of the dependence on X. P = M'. Time is cubic in the
     number of samples; for more than 5000 samples a random subset is used.
 
-    Use it in place of sdr, by one eigenproblem without local optima; the result is near that of sdr
-    if the response is smooth. Do not use it with many samples, because matrices are n x n: sir and
-    directional-regression only need sums over samples.
+    Use it in place of sdr to avoid local optima: a single eigenproblem gives the solution, which is
+    near that of sdr if the response is a smooth function of X. Do not use it with many samples,
+    because matrices are n x n: sir and directional-regression only need sums over samples.
 
     Source: Fukumizu & Leng 2014.
 

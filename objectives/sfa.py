@@ -61,8 +61,8 @@ class SFA(StatedMethod, SlowMethod, OfFeatures):
     are the exact solution.
 
     Use it when samples are in time order, for slowly changing components; whiten=True measures
-    slowness relative to variance. Do not use it without whiten=True if features differ in variance,
-    because features of small variance dominate.
+    slowness relative to variance. If features differ in variance, only use it with whiten=True,
+    because otherwise features of small variance dominate.
 
     Source: Wiskott & Sejnowski 2002; Cunningham & Ghahramani 2015, 3.1.6.
 
@@ -74,7 +74,8 @@ class SFA(StatedMethod, SlowMethod, OfFeatures):
         Degree 2 adds the products of all pairs of columns, d(d + 3)/2 features in all; `transform`
         also expands new samples.
     derivatives : array (n, d), optional
-        Derivatives Xdot of the samples, if known more accurately than by differences (degree 1).
+        Derivatives Xdot of the samples, if they are known more accurately than from differences of
+        samples. Derivatives require degree=1.
     """
 
     name = "sfa"

@@ -122,8 +122,8 @@ class OPCA(Shrinking, NoiseMethod, transposed=False, scale_free=True):
         Constant added to the diagonal of R, relative to the mean of the diagonal. Without a ridge M
         is restricted to the range of a singular R.
     shrinkage : "auto" or None
-        "auto" shrinks R towards its diagonal by Ledoit and Wolf's rule for second moments, for
-        columns divided by their root mean squares.
+        "auto" shrinks R towards its diagonal. The intensity is that of Ledoit and Wolf's rule for
+        second moments, computed from columns divided by their root mean squares.
     """
 
     name = "opca"
@@ -248,13 +248,13 @@ class DemixedPCA(Objective, weighted=True, transposed=False):
         \max_{M'M=I} \operatorname{tr}(M'A(X'X + \lambda I)A'M),
         \quad A' = (X'X + \lambda I)^{-1} X'X_f
 
-    y has a column of labels for each factor (stimulus, decision, time). X_f is the contribution of
-    the sets of factors `of` to the samples. The contribution of a set is the mean over all other
-    factors, with equal weights for all combinations of levels, minus the contributions of smaller
-    sets. Samples are trials or their means. The penalty lambda is `ridge` times the mean diagonal
-    of X'X. With the decoder D = M'A the problem is min ||X_f - XD'M'||_F^2 + lambda ||MD||_F^2; the
-    top eigenvectors are the exact solution. `parameters["explained_share"]` is the value's share of
-    ||X_f||^2. P = D.
+    y has a column of labels for each factor (stimulus, decision, time). The parameter `of` selects
+    sets of factors, and the matrix X_f is the sum of their contributions to the samples. The
+    contribution of a set is the mean over all other factors, with equal weights for all
+    combinations of levels, minus the contributions of smaller sets. Samples are trials or their
+    means. The penalty lambda is `ridge` times the mean diagonal of X'X. With the decoder D = M'A
+    the problem is min ||X_f - XD'M'||_F^2 + lambda ||MD||_F^2; the top eigenvectors are the exact
+    solution. `parameters["explained_share"]` is the value's share of ||X_f||^2. P = D.
 
     Use it when samples come from an experiment with several factors (stimulus, decision, time), to
     separate the contributions of the factors. Do not use it to discriminate classes: take lda.
@@ -264,7 +264,8 @@ class DemixedPCA(Objective, weighted=True, transposed=False):
     Parameters
     ----------
     of : tuple of tuples of int
-        Sets of factors, given by their columns of y, whose contributions X_f sums.
+        Sets of factors; a factor is the index of its column in y. X_f is the sum of the
+        contributions of these sets.
     ridge : float
         Constant added to the diagonal of X'X, relative to the mean of the diagonal.
     """

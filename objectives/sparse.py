@@ -183,12 +183,13 @@ class SparsePCA(SparseMethod):
     X is centred, and lambda is the parameter `penalty`. As the squared error is a sum over samples
     and features, suitable penalties are proportional to n and the features' variance. An entry of M
     is nonzero only if the squared error then decreases by more than lambda |m_ij|, roughly. The
-    norm ||M||_1 lies between r, if each column of M is a single feature, and r sqrt(d). Zeros of M
-    are exact. P = M'.
+    norm ||M||_1 is at most r sqrt(d), and at least r, the norm if each column of M has a single
+    nonzero entry. Zeros of M are exact. P = M'.
 
-    The baseline consists of thresholded loadings soft(X'XV, lambda/2), V the varimax-rotated
-    loadings of pca, orthonormalised with the same zeros if possible. The solver is smoothing
-    continuation, followed by manifold proximal gradients; local optima exist.
+    For the baseline, let V be the varimax-rotated loadings of pca. The entries of X'XV are
+    soft-thresholded by lambda/2, and the columns then orthonormalised, if possible with the same
+    zeros. The solver is smoothing continuation, followed by manifold proximal gradients; local
+    optima exist.
 
     Use it instead of pca if directions with few features are required for interpretation. Do not
     use it for uncorrelated components or for the largest variance: take pca.

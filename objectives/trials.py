@@ -471,15 +471,17 @@ class SSD(StatedMethod, transposed=False, weighted=True, scale_free=True, sparse
 
     .. math:: \max_M \operatorname{tr}\left((M'RM)^{-1} M'SM\right)
 
-    The matrix S is the second moment about zero of the samples filtered to the band `signal`, and R
-    that of the samples filtered to the wider band `noise`, minus the samples in `signal`. In
-    variables whitened by the noise the problem is max tr(M'R^{-1/2} S R^{-1/2} M), with the moments
-    S of the signal and R of the noise, and P = M'R^{-1/2}. The top generalised eigenvectors of (S,
-    R) are the exact solution; eigenvalues are signal/noise ratios.
+    The matrix S is the second moment about zero of the samples filtered to the frequency band
+    `signal`. The matrix R is the second moment of a difference: the samples filtered to the wider
+    band `noise`, minus the samples filtered to `signal`. In variables whitened by the noise the
+    problem is max tr(M'R^{-1/2} S R^{-1/2} M), with the moments S of the signal and R of the noise,
+    and P = M'R^{-1/2}. The top generalised eigenvectors of (S, R) are the exact solution;
+    eigenvalues are signal/noise ratios.
 
-    Filters are zero-phase with Hamming windows; a transition is a quarter of the edge frequency
-    wide. Each trial is filtered separately, with odd reflection at the ends; sample weights are
-    those of the unfiltered samples. The map P applies to unfiltered samples.
+    Filters are zero-phase, with Hamming windows. At each edge of a band, the width of the filter's
+    transition is a quarter of the frequency of the edge. Each trial is filtered separately, with
+    odd reflection at the ends; sample weights are those of the unfiltered samples. The map P
+    applies to unfiltered samples.
 
     Use it for oscillations in a known frequency band, in trials or in one long series, if
     neighbouring frequencies contain noise. Do not use it if the band is unknown or noisy: take ica.

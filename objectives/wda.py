@@ -320,16 +320,18 @@ class WDA(Objective, weighted=True, by_pairs=True, predicts="classes", sparse=Fa
 
     The transport cost is W(c, c') = sum_ij G_ij D_ij with D_ij = ||M'(x_i - x_j)||^2, where G is
     the transport plan between the classes c and c' after `iterations` steps of Sinkhorn's iteration
-    with the kernel exp(-D/reg). After few steps the plan depends on the order of the two classes;
-    therefore W is the mean of both orders. For large reg, mass is transported between all samples,
-    and the ratio is a trace ratio as in orthogonal-lda. For small reg, mass is transported between
-    near samples only, so that classes may have several clusters. P = M'. Local optima exist: the
-    default starts are the solution for infinite reg (the baseline), orthogonal-lda and pca. If some
-    M map every class to a point, as with fewer samples than features, the ratio is 0. If several M
-    have the ratio 0, that of largest sum_{c < c'} ||M'(mu_c - mu_c')||^2 is taken.
+    with the kernel exp(-D/reg). After a finite number of steps the plan G depends on which class
+    comes first; W(c, c') is therefore the mean of the costs in both orders. For large reg, mass is
+    transported between all samples, and the ratio is a trace ratio as in orthogonal-lda. For small
+    reg, mass is transported between near samples only, so that classes may have several clusters. P
+    = M'. Local optima exist: the default starts are the solution for infinite reg (the baseline),
+    orthogonal-lda and pca. With fewer samples than features some M map every class to a single
+    point, and the ratio is 0. Among these M the solution has the largest sum of squared distances
+    of projected class means.
 
     An evaluation takes O(iterations n^2) time and memory for the distances between the two largest
-    classes. For more than 10,000 samples, and for samples in files, pairs are within batches.
+    classes. For more than 10,000 samples, and for samples in files, the samples are divided into
+    random batches, and only distances within a batch are computed.
 
     Use it instead of orthogonal-lda if classes have several clusters or other shapes; reg
     determines the scale of distances. Do not use it for Gaussian classes: take orthogonal-lda,
@@ -342,8 +344,8 @@ class WDA(Objective, weighted=True, by_pairs=True, predicts="classes", sparse=Fa
     reg : float
         Weight of the entropy, in units of squared distances: standardise features of mixed units.
     iterations : int
-        Number of Sinkhorn iterations. Flamary et al. and the library POT use a single order of two
-        classes instead of the mean over both orders; with more iterations the values agree better.
+        Number of Sinkhorn iterations. Flamary et al. and the library POT do not average over both
+        orders of two classes. Their values approach those of ldr with more iterations.
     """
 
     name = "wda"

@@ -183,7 +183,8 @@ class Projection(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
         ----------
         X : array, memory map, sparse matrix or DataFrame (n, d)
             Samples in rows, in time order for methods of time series. For several views X is the
-            first, or a list or dict of all views; with the parameter `views`, one array.
+            first view (y contains the others), or a list or dict of all views; with the parameter
+            `views`, X is one array of all columns.
         y : array (n,), optional
             Labels or a response, for methods that use y; other methods ignore y. For two views y is
             the second view, (n, e) or (n,); for more views y is a list of all views but the first.
@@ -307,7 +308,8 @@ class Projection(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
 
     @available_if(of_points)
     def inverse_transform(self, X: Rows) -> Array:
-        """Return the samples nearest to the mean with projection X: mean_ + X pinv(components_)'.
+        """Return samples with the projections X, the nearest to the mean: mean_ + X
+        pinv(components_)'.
 
         For orthonormal components the samples are mean_ + X components_. With ``standardise=True``
         distances are in units of standard deviations.
@@ -790,14 +792,14 @@ class TwoViews(Projection):
         return found[:, 0] if isinstance(self.components_, tuple) and self._flat else found
 
     def inverse_transform(self, X: Rows, y: PerRow = None) -> Rows:
-        """Map projections to samples: of all samples with a projection, the nearest to the mean.
+        """Return samples that have the given projections, the nearest to the mean.
 
         Parameters
         ----------
         X : array (m, n_components)
             Projections of the first view, or a list of the projections of all views.
         y : array (m, n_components), optional
-            Projection of the second view; a list for further views.
+            Projections of the second view, or a list of the projections of all views but the first.
 
         Returns
         -------

@@ -148,8 +148,8 @@ class Discriminates(Classifies):
     Parameters
     ----------
     priors : array (c,), optional
-        Prior probability of each class, in the order of `classes_`, also its weight in S_W and S_B;
-        by default the share of the samples in the class.
+        Prior probability of each class, in the order of `classes_`; by default the share of the
+        samples in the class. S_W and S_B weight the classes by their priors.
     store_covariance : bool
         True to keep `covariance_`, the pooled covariance within classes (over n), after shrinkage.
 
@@ -456,7 +456,7 @@ class Principal(Gaussian):
         return Y / self._scale if self.whiten else Y
 
     def inverse_transform(self, X: Rows) -> Array:
-        """Return the samples nearest to the mean with projection X.
+        """Return samples that have the given projections, the nearest to the mean.
 
         Parameters
         ----------

@@ -84,7 +84,8 @@ class Bootstrap(Pickled):
         rotation minimises the distance between the maps if P is orthonormal, otherwise between the
         projections of all samples. A pair of arrays for two views, with a common rotation.
     without : ndarray (groups, r, d) or None
-        For each group, rotated P of all other samples, for BCa intervals; None unless ``bca=True``.
+        P of each solution that omits one group of samples, rotated as in `maps`. BCa intervals need
+        these maps; None unless ``bca=True``.
     """
 
     question: ClassVar[str] = "How stable are the numbers?"
@@ -112,7 +113,8 @@ class Bootstrap(Pickled):
     def interval(self, level: float = 0.9) -> PerView:
         """Return an interval for every entry of P: BCa with ``bca=True``, else percentiles.
 
-        Draws are rotated towards P: an interval is for an entry of the true map rotated towards P.
+        The maps of the draws are rotated towards P before the quantiles are computed. An interval
+        therefore refers to an entry of the true map after such a rotation.
 
         Parameters
         ----------
@@ -230,9 +232,9 @@ def bootstrap(
     Raises
     ------
     ldr.errors.ArgumentError
-        For a method of time series `block` is missing, is longer than the data, or is given with
-        groups; there is only one group, or groups are given with a background; or the objective is
-        of distances or of a kernel, whose matrices cannot be resampled.
+        `block` is missing for a method of time series, is longer than the data, or is combined with
+        groups. There is only one group, or the method has a background and groups are given. The
+        objective takes distances or a kernel, whose matrices cannot be resampled.
 
     Examples
     --------

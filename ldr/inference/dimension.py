@@ -101,10 +101,11 @@ def dimension(
 
     - "permutation": directions are added while their p-value is at most `level`
       (`ldr.permutation_test`).
-    - "ladle": the k that minimises f(k)/(1 + sum f) + phi(k)/(1 + sum lambda). phi(k) is the
-      eigenvalue after the k-th. f(k) is the mean over bootstrap samples of 1 - |det(B_k'B*_k)|,
-      which measures the variation of the span; B_k has the first k directions of the data as
-      columns, B*_k those of a bootstrap sample. For methods with an eigen-solution.
+    - "ladle", for methods with an eigen-solution: the k that minimises f(k)/F + phi(k)/L. Here
+      phi(k) is the eigenvalue after the k-th, and f(k) the mean over bootstrap samples of 1 -
+      |det(B'B*)|, the variation of the span of the first k directions. The columns of B are
+      orthonormal and span these directions; B* is the same for a bootstrap sample. F and L are 1
+      plus the sum of f(k), and of phi(k), over the candidates k.
     - "bic": the least Bayesian information criterion, for methods with a likelihood (ppca, fa).
     - "folds": the held-out score with `rule`, as in `ldr.path`. For methods that predict, r = 0
       (the mean or the largest class) is a candidate.

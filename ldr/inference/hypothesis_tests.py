@@ -259,7 +259,7 @@ class PermutationTest(Pickled):
     kind : str
         Permutations: "rows", "within", "groups" or "shift".
     words : str
-        The permuted samples or columns, and the null hypothesis.
+        Description for reports, such as "y permuted: y is independent of X".
     value : float
         Optimal value of the data.
     null : ndarray (permutations,)
@@ -270,12 +270,12 @@ class PermutationTest(Pickled):
         Monte Carlo standard error of the p-value.
     p_values : tuple of float or None
         A p-value for each direction, none smaller than the one before; None if directions have no
-        scores. For cca, lda (orthogonal or not) and sir the canonical correlations (of two views,
-        or of the columns with the classes or slices) are tested one after the other, with the ridge
-        of the method. The ridge of orthogonal-lda is in units of the total covariance. Other
-        methods, and methods with shrinkage, compare the score of each direction with the best score
-        of permuted data, which is conservative after the first direction. NaN if every permutation
-        has the same score, or if the direction does not exist.
+        scores. For cca, lda (orthogonal or not) and sir, canonical correlations are tested one
+        after the other: those of two views, or of the columns with the classes or slices. A ridge
+        of the method is added to the covariances. For other methods, and with shrinkage, the score
+        of each direction is compared with the best score of permuted data, which is conservative
+        after the first direction. A p-value is NaN if every permutation has the same score, or if
+        the direction does not exist.
     """
 
     question: ClassVar[str] = "Is it more than chance?"
@@ -343,21 +343,22 @@ def permutation_test(
         As in `ldr.solve`; the samples are loaded into memory.
     permutations : int
     null : {"auto", "rows", "within", "groups", "shift"}
-        Units of the permutations. Methods of labels or a response permute y; methods of several
-        views permute the samples of all views but the first; methods of a background permute
-        samples and background together. Methods of X alone permute every column separately, and
-        methods of time series the order of the samples (the null hypothesis is white noise).
+        Kind of permutation. The permuted part of the data depends on the method: y for labels or a
+        response; the samples of all views but the first for several views; samples and background
+        together for a background; the order of the samples for time series (the null hypothesis is
+        white noise); otherwise every column of X separately.
 
-        The null "rows" permutes all samples, which are assumed independent. The null "within"
-        permutes samples within each group; the samples of a group are assumed exchangeable. The
-        null "groups" permutes the y of whole groups of any size, if y is constant in groups. For
-        several views "groups" permutes whole trials of equal length in all views but the first. The
-        null "groups" assumes that groups are independent and identically distributed: if trials
-        share a drift over the session, the test rejects far too often. The null "shift" shifts y,
-        all views but the first, or every column circularly within groups, which keeps
-        autocorrelations. The test with "shift" is approximate, for stationary series; p is at least
-        1/n. Without groups the default "auto" is "rows". With groups "auto" is "groups" if y is
-        constant in groups, or if several views have trials of equal length, otherwise "within".
+        ``null="rows"`` permutes all samples, which are assumed independent. ``null="within"``
+        permutes samples within each group; the samples of a group are assumed exchangeable.
+        ``null="groups"`` exchanges y between whole groups, also of unequal sizes; y must be
+        constant within each group. For several views whole trials of equal length are permuted in
+        all views but the first. ``null="groups"`` assumes that groups are independent and
+        identically distributed: if trials share a drift over the session, the test rejects far too
+        often. ``null="shift"`` shifts y, all views but the first, or every column circularly within
+        groups, which keeps autocorrelations. The test with ``null="shift"`` is approximate, for
+        stationary series; p is at least 1/n. The default "auto" means "rows" without groups. With
+        groups, "auto" means "groups" if y is constant within each group, or if several views have
+        trials of equal length; otherwise "within".
     groups : array (n,), optional
         Subject, block or trial of each sample. Data from `ldr.trials` need no groups. For methods
         with time order groups are trials, as in `ldr.solve`.
@@ -384,8 +385,8 @@ def permutation_test(
     Raises
     ------
     ldr.errors.ArgumentError
-        The method does not have the null, groups allow fewer than 20 distinct permutations, or the
-        objective is a function of distances.
+        `null` does not apply to the method, groups allow fewer than 20 distinct permutations, or
+        the objective takes distances.
     ldr.errors.SingularError
         Samples are so few that all permutations have equal values: give ridge= or shrinkage=.
     ldr.errors.DataError
@@ -595,13 +596,16 @@ def parametric_test(
 
     The tests of cca and lda, orthogonal or not, use the canonical correlations d_j of two views, or
     of the columns with the classes. The hypothesis that only d_1, ..., d_k are nonzero is tested by
-    Wilks' lambda prod_{j>k}(1 - d_j^2), with Rao's F and Bartlett's chi-square. Without correlation
-    (k = 0) further tests are Pillai's trace sum d_j^2, Hotelling and Lawley's sum d_j^2/(1 -
-    d_j^2), and Roy's largest root d_1^2/(1 - d_1^2). The p-value of Roy's root is too small: the F
-    statistic of Roy's root is a bound. The statistic of sir is n sum_{j>k} lambda_j, with
-    eigenvalues lambda_j. The statistic of save is (n/2) sum_h f_h |T'(I - V_h)T|^2, with slice h's
-    share f_h and whitened covariance V_h, and directions T after the k-th. The two statistics have
-    chi-square distributions.
+    Wilks' lambda prod_{j>k}(1 - d_j^2), with Rao's F and Bartlett's chi-square. The hypothesis that
+    all d_j are zero is also tested by Pillai's trace sum d_j^2, by Hotelling and Lawley's trace sum
+    d_j^2/(1 - d_j^2), and by Roy's largest root d_1^2/(1 - d_1^2). The p-value of Roy's root is too
+    small: the F statistic of Roy's root is a bound.
+
+    The tests of sir and save have the hypothesis that only the first k directions are informative,
+    and statistics with asymptotic chi-square distributions. The statistic of sir is n sum_{j>k}
+    lambda_j, with eigenvalues lambda_j. The statistic of save is (n/2) sum_h f_h ||T'(I -
+    V_h)T||^2, where f_h is the share of slice h, V_h is the covariance of the whitened samples in
+    slice h, and the columns of T are the directions after the k-th.
 
     Source: Rao 1951; Bartlett 1938; Pillai 1955; McKeon 1974; Li 1991; Shao, Cook & Weisberg 2007.
 

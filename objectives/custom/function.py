@@ -209,9 +209,10 @@ def objective(
         True if f is a sum over rows: f(M, X) = f(M, X1) + f(M, X2) if X is X1 above X2, and y
         likewise. Rows in a file or on a cluster are then read in chunks, f receives one chunk at a
         time, and ``solver="svrg"`` is available. A mean is not a sum: divide by a fixed constant,
-        not by len(X). jax compiles f once for each length of a chunk. Data of at most 1024 rows in
-        memory are padded to a power of two rows, and f receives one row at a time. With
-        ``sample_weight=``, only for functions in jax, f also receives one row at a time.
+        not by len(X). jax compiles f anew for each number of rows. To compile less, ldr adds rows
+        of weight zero to data of at most 1024 rows in memory, up to a power of two; `jax.vmap` then
+        calls f with arrays of a single row. With ``sample_weight=``, which only functions in jax
+        accept, f is called in the same way.
     views : int
         Number k of data matrices (views of the same rows); each has a matrix Mi with r columns.
         With several views `gradient` and `hessian` return a matrix for each view, and `hessian`
@@ -228,12 +229,11 @@ def objective(
         The manifold, sense or backend is unknown, the function has the wrong number of parameters,
         or `gradient` is missing with backend="numpy" or given with another backend.
 
-    Notes
-    -----
-    `ldr.solve` tests f once at a random M. The function must return one finite real number, and the
-    gradient must have M's shape. Hand-written derivatives must agree with finite differences, and
-    on "grassmann" f(MQ) must equal f(M). `ldr.check` tests more. A sum over rows is tested on the
-    first 200 rows, also for additivity. The arrays that f receives are read-only.
+    Notes ----- `ldr.solve` tests f once at a random M. The function must return one finite real
+    number, and the gradient must have M's shape. Hand-written derivatives must agree with finite
+    differences, and on "grassmann" f(MQ) must equal f(M). `ldr.check` tests more. A function with
+    ``sum_over_rows=True`` is tested on the first 200 rows only; there its value must also equal the
+    sum of the values for parts of the rows. The arrays that f receives are read-only.
 
     Without `sum_over_rows`, all rows are loaded into memory.
 

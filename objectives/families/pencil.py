@@ -237,9 +237,10 @@ class Shrinking(Objective):
     def shrunken(self, rows: RowPencil, data: Data) -> RowPencil:
         """Shrink B towards its diagonal by Ledoit and Wolf's intensity if shrinkage is requested.
 
-        In minimised methods the numerator A is the part of B that neighbours do not explain. The
-        numerator A is shrunk with the intensity of B, towards its expectation for independent rows:
-        if only B were shrunk, nearly constant directions would be optimal.
+        Methods that minimise A relative to B, such as the variation between neighbours relative to
+        all variation, also shrink A with the same intensity. Its target is t diag(B), where t is
+        the expected ratio of A to B for independent rows. If only B were shrunk, nearly constant
+        directions would be optimal.
         """
         if self.shrinkage is None:
             return rows
