@@ -308,8 +308,8 @@ def compare(
     - several views: Q2 of the last view predicted from the first; and the mean product of the
       scores of two views, each divided by its standard deviation in the training samples;
     - a time series: Q2 of the prediction of the next step;
-    - X with missing values: Q2 of the imputation of some observed entries, which are hidden from
-      the method;
+    - X with missing values: Q2 of imputed values for observed entries, hidden from the method;
+    - X alone: Q2 of the columns of X, predicted from the components.
 
     Q2 is 1 - (sum of squared errors) / (sum of squared errors of the training mean). Statistics
     such as means and standard deviations are computed from the training samples of a fold.

@@ -156,8 +156,7 @@ def covariance(
     mean : array (d,), optional
         Mean of the samples, which `Result.transform` subtracts; 0 by default.
     views : sequence of int, optional
-        Number of columns of each view, in the order of the columns of S. For a regression the views
-        are X and the response.
+        Numbers of columns of the views, in order of S; for a regression, of X and of the response.
 
     Returns
     -------

@@ -196,8 +196,8 @@ def solve(
         an objective of your own (`ldr.objective`).
     X : array, memory map, sparse matrix, DataFrame or DataArray (n, d); or data larger than memory
         Samples in rows. Sparse data stay sparse. No input is changed. Rows of pandas objects (X, a
-        second view and y) are paired by index: a permuted index is aligned, different index labels
-        are refused.
+        second view and y) are paired by index: a permuted index is aligned, different labels are
+        refused.
 
         Chunks are read from the path of a .npy, .parquet, .csv or .tsv file or of a folder of
         .parquet files, a list of arrays and paths to be stacked, an iterator of blocks of rows, or
@@ -233,8 +233,8 @@ def solve(
         parameters in units of X (a width, `derivatives`) then refer to the standardised columns;
         P, mean, model and `transform` refer to the original columns.
     header : bool
-        True if the first line of a .csv or .tsv file has the names of the columns; otherwise their
-        names are "0", "1", ...
+        True if the first line of a .csv or .tsv file names the columns; otherwise their names are
+        "0", ...
     solver : str or Solver
         Name of a solver, or a solver with options; "auto" selects a solver by the problem.
 

@@ -92,9 +92,8 @@ class MAF(AutocorrelationMethod, transposed=False, scale_free=True):
     centred X. In variables whitened by the covariance C the problem is max tr(M'C^{-1/2} S_lag
     C^{-1/2} M), with P = M'C^{-1/2}. The top generalised eigenvectors of (S_lag, C) are optimal.
 
-    Use it for uncorrelated components with large autocorrelation, as textbooks define these
-    factors; the directions are oblique. Do not use it if the projection must be orthogonal: take
-    orthogonal-maf.
+    Use it for uncorrelated components with large autocorrelation; the directions are oblique. Do
+    not use it if the projection must be orthogonal: take orthogonal-maf.
 
     Source: Switzer & Green 1984; Larsen 2002.
     """
@@ -141,8 +140,8 @@ class SquaredDifference(StatedMethod, LaggedMethod):
 
     Samples are in time order; S_lag = sym(1/(n - lag) sum_t x_t x_{t+lag}') and C = X'X/n for the
     centred X. Except for the ends of the series, the value is half the mean squared change over the
-    lag. P = M'. The extreme eigenvectors of C - S_lag are the exact solution. With extreme="max"
-    the trace is maximised.
+    lag. P = M'. Extreme eigenvectors of C - S_lag are the exact solution. extreme="max" maximises
+    the trace.
 
     Use it when samples are in time order, for the largest or smallest changes over a lag. Do not
     use it for slow components, because small variances are optimal: take sfa with whiten=True.

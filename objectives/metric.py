@@ -93,8 +93,7 @@ class NCA(NeighbourMethod):
     the sample, because copies would be neighbours of each other.
 
     Use it when a nearest-neighbour classifier follows the projection. Do not use it with many
-    samples, because each evaluation computes all pairs, or with separable classes, because the
-    objective saturates.
+    samples, because each evaluation computes all pairs, or with separable classes (saturation).
 
     Source: Goldberger, Roweis, Hinton & Salakhutdinov 2004; Cunningham & Ghahramani 2015.
     """

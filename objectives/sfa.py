@@ -55,10 +55,10 @@ class SFA(StatedMethod, SlowMethod, OfFeatures):
 
     .. math:: \min_{M'M=I} \operatorname{tr}(M'\dot X'\dot X M)
 
-    The matrix Xdot contains the differences of successive samples. By default M is orthonormal and
-    P = M'. With whiten=True, the usual SFA, components have unit variance: min tr(M'C^{-1/2}
-    Xdot'Xdot C^{-1/2} M), P = M'C^{-1/2}. The bottom eigenvectors of Xdot'Xdot, whitened or not,
-    are the exact solution.
+    The matrix Xdot contains the differences of successive samples. By default P = M'. With
+    whiten=True, the usual SFA, components have unit variance: min tr(M'C^{-1/2} Xdot'Xdot C^{-1/2}
+    M), P = M'C^{-1/2}. The bottom eigenvectors of Xdot'Xdot, whitened or not, are the exact
+    solution.
 
     Use it when samples are in time order, for slowly changing components; whiten=True measures
     slowness relative to variance. If features differ in variance, only use it with whiten=True,
@@ -199,9 +199,8 @@ class TICA(PairMethod, StatedMethod, stacks=True):
     mean x_{t+lag})/2. The reversible estimates C_0 = (X_0'X_0 + X_lag'X_lag)/2N and C_lag =
     (X_0'X_lag + X_lag'X_0)/2N give no autocorrelation above 1. The method maf differs from tica
     only at the ends of the series. In variables whitened by the covariance C_0 the problem is max
-    tr(M'C_0^{-1/2} C_lag C_0^{-1/2} M), with the lagged covariance C_lag and P = M'C_0^{-1/2}. The
-    top generalised eigenvectors of (C_lag, C_0) are the exact solution; negative autocorrelations
-    come last.
+    tr(M'C_0^{-1/2} C_lag C_0^{-1/2} M), with P = M'C_0^{-1/2}. The top generalised eigenvectors of
+    (C_lag, C_0) are the exact solution; negative autocorrelations come last.
 
     Use it when samples are in time order, for the slowest processes, such as transitions between
     states of a molecule. The result's components contain the implied `timescale`, -lag /

@@ -75,8 +75,7 @@ class SIR(Shrinking, StatedMethod, SlicedMethod, stacks=True):
     classes as slices the span of M equals that of lda.
 
     Use it when a response depends on few directions of X, and X is roughly elliptically
-    distributed. Do not use it if the response is a symmetric function of X, such as y = x_1^2: take
-    save.
+    distributed. Do not use it if the response is a symmetric function of X (y = x_1^2): take save.
 
     Source: Li 1991; Burges 2010, 4.5.
     """

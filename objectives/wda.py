@@ -200,8 +200,8 @@ class Plans:
 def _kernel(E: Array, far: bool, a: Array) -> tuple[Array, Array]:
     """Return K = exp(E) and u_0 = a, or if K is zero diag(x) K diag(y) and a/x.
 
-    Each row and column of the scaled K has an entry 1, which avoids a division by zero; G and W do
-    not change.
+    Each row and column of the scaled K has an entry 1, to avoid division by zero; G and W do not
+    change.
     """
     u = a
     if far:
@@ -534,8 +534,7 @@ class Transport(Projected):
     def numbers(self, M: Array, axes: Axes, seen: Sequence[Variation | None]) -> dict[str, Array]:
         """Return each component's transport within and between classes, and their ratio.
 
-        The value is the mean of the components' ratios, weighted by shares of the transport between
-        classes.
+        The value is the mean of the ratios, weighted by shares of the transport between classes.
         """
         within, between = self.at(M).of_coordinates()
         total = between.sum()

@@ -2,9 +2,8 @@
 
 The line search is along the retraction curve, by secants and bisection, with the conditions of
 Hager and Zhang. Near a minimum f changes by less than its rounding error while its slope is still
-accurate. Near a minimum the approximate Wolfe conditions therefore test the slope instead of the
-difference of values: first-order methods do not stall where the gradient is of the order of
-sqrt(eps).
+accurate. The approximate Wolfe conditions therefore test the slope instead of the difference of
+values: first-order methods do not stall where the gradient is of the order of sqrt(eps).
 
 Source: W. W. Hager and H. Zhang, A new conjugate gradient method with guaranteed descent and an
 efficient line search, SIAM J. Optim. 16 (2005).

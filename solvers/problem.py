@@ -26,8 +26,7 @@ Preconditioner = Callable[[Array, Array], Array]
 class Point(ABC):
     """The function at M: value, gradient and Hessian products.
 
-    Subclasses cache quantities that value, gradient and Hessian share, such as A @ M for a
-    quadratic form.
+    Subclasses cache what value, gradient and Hessian share, such as A @ M for a quadratic form.
     """
 
     M: Array
@@ -179,8 +178,7 @@ class RiemannianPoint:
 class RiemannianProblem:
     """Problem, manifold and exact counts of the evaluations of value, gradient and Hessian.
 
-    `threshold` is the gradient norm at which the run stops, and scales the tolerance of inner
-    iterations.
+    `threshold`, the gradient norm at which the run stops, scales the tolerance of inner iterations.
     """
 
     threshold: float = 0.0

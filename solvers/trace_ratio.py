@@ -33,8 +33,7 @@ def stacked_trace_ratio(A: Array, B: Array, weights: Array) -> tuple[Array, Arra
     - weights (r,): v_1 >= ... >= v_r > 0, all equal for the unweighted trace ratio.
     - returns rho (b,)
     - returns M (b, k, r): eigenvectors of A - rho B, in descending order of eigenvalues.
-    - returns f (b,): f(rho); if it is positive, f(rho) / (least denominator) bounds the error of
-      rho
+    - returns f (b,): f(rho); if positive, f(rho) / (least denominator) bounds the error of rho
     """
     r = len(weights)
     shift = _ratio_of_axes(A, B, weights)

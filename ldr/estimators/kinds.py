@@ -302,8 +302,7 @@ class Latent(Regresses):
     x_loadings_, y_loadings_ : ndarray (n_features, n_components), (q, n_components)
         Coefficients of the least squares regression of the columns on the scores of X.
     x_weights_, y_weights_ : ndarray (n_features, n_components), (q, n_components)
-        Weights of NIPALS, orthonormal in the units of the fit (see ``standardise``); y_weights_
-        equals y_loadings_.
+        Weights of NIPALS, orthonormal in the units of the fit; y_weights_ equals y_loadings_.
     """
 
     def transform(self, X: Rows, y: PerRow = None) -> PerView:

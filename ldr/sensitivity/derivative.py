@@ -7,8 +7,7 @@ components, means and scores at fixed M come from products with the rows. Otherw
 differences between problems at several t, with Richardson extrapolation, and are accurate even if
 eigenvalues nearly tie, because only Hess^{-1} and exact eigengaps depend on the tie.
 
-Canonical axes, eigenvectors of a symmetric S, rotate by Om_kl = dS_kl/(s_l - s_k), with the
-eigenvalues s.
+Canonical axes, eigenvectors of S with eigenvalues s, rotate by Om_kl = dS_kl/(s_l - s_k).
 """
 
 from __future__ import annotations

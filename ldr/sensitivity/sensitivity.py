@@ -109,8 +109,7 @@ class Sensitivity:
 
         - P (r, d): the gradient of a loss with respect to the map P
         - returns ndarray (n, d), or one for each view: the gradient with respect to X
-        - raises ldr.errors.ArgumentError: there is no such derivative, or none for weights or
-          trials.
+        - raises ldr.errors.ArgumentError: no such derivative, or none for weights or trials.
         - raises ldr.errors.SingularError: scores of components tie.
         """
         maps = self.optimum.problem.maps(self.optimum.M)

@@ -52,8 +52,7 @@ _SHARE = 0.2
 class DaskRows(Source):
     """Rows of a Dask array, computed by workers chunk by chunk.
 
-    - array (n, d): array of known shape; a chunk has all columns. Small neighbouring chunks are
-      merged.
+    - array (n, d): array of known shape; a chunk has all columns. Small neighbours are merged.
     """
 
     seekable = True

@@ -166,8 +166,7 @@ class Samples:
     def blocks(self, rows: int | None = None) -> Iterator[tuple[slice, Matrix]]:
         """Yield slices and blocks of the rows in order.
 
-        - rows: rows per block, by default as many as fit into the cache; the last block may be
-          shorter
+        - rows: rows per block, by default as many as fit into the cache; the last may be shorter
         - yields: slice of the block's rows.
         - yields (at most rows, d): the block in float64, C-contiguous, and csr for sparse data. A
           block may be a view of the data and must not be changed.

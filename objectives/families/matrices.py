@@ -175,8 +175,7 @@ class StackedOptima:
 class Matrices:
     """Base of the matrices that define a method's problem.
 
-    - shares (n,): weights of the rows in the weighted mean that the result's map subtracts; by
-      default the mean
+    - shares (n,): weights of the rows in the mean that the result's map subtracts; by default equal
     """
 
     shares: Array | None = field(default=None, kw_only=True)
@@ -205,8 +204,7 @@ class Against(Divided):
     - offsets: function that returns the columns' sums of squares minus B's diagonal, for bounds of
       rounding errors; None if this difference is due to the mean only
     - total: total scatter of the rows if larger than B
-    - unrelated: function that returns the expected ratio of A to B for rows independent of
-      neighbours
+    - unrelated: function that returns the expected ratio of A to B for independent rows
     """
 
     A: Array

@@ -67,8 +67,7 @@ class Pencil(SumOfSquares):
     - A (k, k): matrix, or function that returns the matrix from a W with WW' = B^{-1}
     - size: size of the terms that cancel in A, relative to B
     - groups: classes of the rows, if any
-    - unrelated: function that returns the expected ratio of A to B for rows independent of
-      neighbours
+    - unrelated: function that returns the expected ratio of A to B for independent rows
     """
 
     A: Array = field(kw_only=True)

@@ -75,8 +75,7 @@ class Trace(BoundObjective):
         Eigenvalue of A in the directions outside of the coordinates, infinite if unbounded; None if
         M has no part outside of the coordinates.
     doubt : float
-        Bound of the error of a sum of r eigenvalues due to rounding in A's data, in the objective's
-        units.
+        Bound of the error of a sum of r eigenvalues due to rounding in A, in the objective's units.
     """
 
     A: Array | CovarianceOperator

@@ -275,8 +275,7 @@ def whitened_views(
 ) -> tuple[ViewMoments, list[Whitened], Array]:
     """Return sums over rows of several views, the whitening of each view, and their coupling.
 
-    The coupling of the views is the matrix of blocks Cij in whitened coordinates, with zeros in
-    place of the Cii.
+    The coupling of the views is the matrix of blocks Cij in whitened coordinates, without the Cii.
     """
 
     def with_squares(*changes: Change) -> tuple[ViewMoments, list[SumOfSquares]]:

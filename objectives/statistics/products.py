@@ -251,8 +251,7 @@ class ProductOf:
 class Form:
     """The matrix (Xc'LZc - PP') / divisor with a symmetric L, as an operator.
 
-    If rows have few entries, the sparse X'LZ is computed, so that products need no vectors of
-    length n.
+    If rows have few entries, the sparse X'LZ is computed: products need no vectors of length n.
 
     - between (n, n): L, as its diagonal, an array, or an operator
     - less (k, q): P

@@ -87,10 +87,9 @@ def class_moments(samples: Samples, codes: Codes, n_classes: int) -> ClassMoment
     - samples (n, d): the rows
     - codes (n,): class of each sample, 0..n_classes-1, every class occurring (see `as_labels`)
     - returns: S_W is accurate relative to its diagonal even if class means differ widely, because
-      each class has its own pilot. S_B is accurate relative to its diagonal even for close class
-      means.
-    - raises ArgumentError: The number of codes is wrong, a code is out of range, or a class does
-      not occur.
+      each class has its own pilot. S_B is accurate relative to its diagonal even for close means.
+    - raises ArgumentError: The number of codes is wrong, a code is out of range, or a class is
+      empty.
     """
     _check_codes(codes, samples.n, n_classes)
     term = partial(_class_spread, n_classes=n_classes)
@@ -101,8 +100,7 @@ def class_moments(samples: Samples, codes: Codes, n_classes: int) -> ClassMoment
 class ClassSpread:
     """Counts, means and within-class scatter of some rows; later rows can be merged.
 
-    The means have two parts, as in `TwoPartMean`. A class without rows has the count zero and an
-    arbitrary mean.
+    The means have two parts, as in `TwoPartMean`. A class without rows has an arbitrary mean.
 
     - counts (c,), origins, offsets (c, d): weight and two-part mean of each class
     - within (d, d): upper triangle, in Fortran order
@@ -380,8 +378,7 @@ class ViewMoments:
 
     - n: number of rows, or sum of weights
     - means (d_i,)
-    - scatter (sum d_i, sum d_i): scatter of the concatenated views, with scatters and cross
-      scatters as blocks
+    - scatter (sum d_i, sum d_i): scatter of the concatenated views
     """
 
     n: float
@@ -400,8 +397,8 @@ def view_moments(views: Sequence[Samples]) -> ViewMoments:
     Dense views take one pass over the rows. Sparse views take three passes: scatters first, then
     A'(B - 1 mean_b'), in which A need not be centred.
 
-    - returns: the accuracy is that of `moments`; the error of cross entry (i, j) is relative to
-      sqrt(Saa_ii Sbb_jj)
+    - returns: as accurate as `moments`; the error of cross entry (i, j) is relative to sqrt(Saa_ii
+      Sbb_jj)
     """
     first, *others = views
     for other in others:

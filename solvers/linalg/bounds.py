@@ -114,8 +114,7 @@ def largest_sum_bound(
 ) -> float:
     """Return a proved bound of the sum of the r largest eigenvalues, given approximate M.
 
-    The argument `sizes` has the magnitudes of the terms summed in K's entries; rounding errors are
-    relative to them.
+    Rounding errors are relative to `sizes`, the magnitudes of the terms summed in K's entries.
     """
     squares = entry_squares(np.abs(K) if sizes is None else sizes)
     if not squares.any():

@@ -213,8 +213,7 @@ def graded_svd(F: Array) -> tuple[Array, Array, Array]:
     """Return U, s, Vt with F = U diag(s) Vt.
 
     The one-sided Jacobi method makes the relative error of each singular value proportional to the
-    condition number of F with columns of length 1, whatever the columns' units (Drmac and Veselic
-    2008).
+    condition number of F with columns of length 1, whatever the units (Drmac and Veselic 2008).
     """
     m, k = F.shape
     if m > k:
@@ -233,7 +232,7 @@ def graded_eigen(F: Array) -> tuple[Array, Array]:
 def graded_qr(A: Array, mode: str = "economic") -> tuple[Array, Array, npt.NDArray[np.intp]]:
     """Return Q, R and pivots with A[:, pivots] = QR, accurate for rows of very different size.
 
-    With rows sorted by size and columns pivoted, each row's error is relative to that row (Cox and
+    With rows sorted by size and columns pivoted, each row's error is relative to the row (Cox,
     Higham 1998).
     """
     order = np.argsort(-np.abs(A).max(axis=1, initial=0.0), kind="stable")

@@ -109,8 +109,7 @@ def _steps(
 ) -> Iterator[Found]:
     """Yield the best r columns on the bases [block, last step, preconditioned residual].
 
-    The start has as many columns as the block. The iteration ends if the residuals lie in the span
-    of the basis.
+    The start has as many columns as the block. The iteration ends if the basis spans the residuals.
 
     Source: locally optimal blocks as in A. V. Knyazev, SIAM J. Sci. Comput. 23 (2001).
     """
