@@ -38,8 +38,7 @@ class Path(Pickled):
         Results on all samples, in ascending order of dimension.
     scores : ndarray (dimensions, folds) or None
         Mean score of the held-out samples of each fold; larger is better. None without folds; NaN
-        if a fold failed. `scored_by` names the score, such as the accuracy, the log-likelihood or
-        minus the mean squared error.
+        if a fold failed. `scored_by` names the score, such as the accuracy or the log-likelihood.
     dimensions : tuple of int
         Numbers of components; with folds also 0, a prediction by the mean or the largest class.
     pooled : ndarray (dimensions,) or None
@@ -228,20 +227,19 @@ def path(
     solver, starts, tolerance, max_iterations, certify
         As in `ldr.solve`.
     dimensions : sequence of int
-        Values of r, such as ``range(1, 11)``; they are sorted. If `folds` is given, 0 is allowed
-        for methods that predict without components: the mean of the response, the largest class, or
-        (ppca, fa) independent columns.
+        Values of r, such as ``range(1, 11)``; they are sorted. With `folds`, r = 0 scores a
+        prediction without components: the mean, the largest class, or (ppca, fa) independent
+        columns.
     folds : int or splitter of scikit-learn, optional
         Score each dimension on held-out samples as `ldr.score` does; pca and its variants on
-        held-out entries of X. Means and other statistics are computed from the training samples of
-        a fold. A number selects `GroupKFold` with groups and shuffled `KFold` without groups,
-        stratified for labels. A number divides time series into whole trials or, without trials,
-        into blocks separated by gaps. A splitter, such as `LeaveOneOut()`, divides samples or
-        trials, but not a background.
+        held-out entries of X. Statistics are computed from training samples. A number selects
+        `GroupKFold` with groups and shuffled `KFold` without groups, stratified for labels. A
+        number divides time series into whole trials or, without trials, into blocks separated by
+        gaps. A splitter, such as `LeaveOneOut()`, divides samples or trials, but not a background.
     rule : {"best", "one-standard-error"}, optional
-        Rule for `chosen`: the best pooled score, or the smallest r whose score is at most one
-        standard error below the best. The latter is the default if the score measures a prediction,
-        or the agreement of views.
+        Rule for `chosen`: the best pooled score, or the smallest r whose score is within one
+        standard error of the best. The latter is the default for scores of predictions, or of
+        agreement between views.
     random_state : int or Generator, optional
         Seed of the folds and of random starts.
     **parameters

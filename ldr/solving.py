@@ -195,9 +195,8 @@ def solve(
         parameters (``ldr.objectives.OrthogonalMAF(lag=2)``), a kernel version (`ldr.kernel`), or
         an objective of your own (`ldr.objective`).
     X : array, memory map, sparse matrix, DataFrame or DataArray (n, d); or data larger than memory
-        Samples in rows. Sparse data stay sparse. No input is changed. Rows of pandas objects (X, a
-        second view and y) are paired by index: a permuted index is aligned, different labels are
-        refused.
+        Samples in rows. Sparse data stay sparse. No input is changed. Rows of pandas objects (X,
+        second view, y) are paired by index: a permuted index is aligned, other labels are refused.
 
         Chunks are read from the path of a .npy, .parquet, .csv or .tsv file or of a folder of
         .parquet files, a list of arrays and paths to be stacked, an iterator of blocks of rows, or
@@ -233,8 +232,7 @@ def solve(
         parameters in units of X (a width, `derivatives`) then refer to the standardised columns;
         P, mean, model and `transform` refer to the original columns.
     header : bool
-        True if the first line of a .csv or .tsv file names the columns; otherwise their names are
-        "0", ...
+        True if the first line of a .csv or .tsv file names the columns; else they are "0", "1", ...
     solver : str or Solver
         Name of a solver, or a solver with options; "auto" selects a solver by the problem.
 

@@ -45,8 +45,8 @@ class Dynamics(Objective, weighted=True, sparse=False):
     Cost: time O(n d^2) once and O(d^2 r) per evaluation; memory O(n d).
 
     Use it when samples are in time order, for a plane in which linear dynamics explain the motion;
-    skew=True allows rotations only. Do not use it if differences of samples are mostly noise: take
-    tica or dca.
+    skew=True allows rotations only. Do not use it if differences of successive samples are mostly
+    noise: take tica or dca.
 
     Source: Cunningham & Ghahramani 2015; Churchland et al. 2012 (skew-symmetric D, jPCA).
 

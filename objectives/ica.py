@@ -441,8 +441,7 @@ class ICA(SourceMethod):
     The baseline is FOBI (fourth-order blind identification); the other default start is FastICA's
     deflation from many initial directions. For many samples a run on a subset precedes the run on
     all samples. An evaluation takes O(n d r) time and O(n d) memory. Samples in files or on a
-    cluster are read in chunks, once for each evaluation; FastICA's deflation then uses a random
-    subset of the samples.
+    cluster are read in chunks, once per evaluation; FastICA's deflation uses a random subset.
 
     Use it when features are mixtures of independent sources, at most one of which is Gaussian. Do
     not use it for Gaussian sources, whose directions are not identifiable.
@@ -536,8 +535,8 @@ class UndercompleteICA(SourceMethod):
     baseline is FOBI (fourth-order blind identification). Other default starts are FastICA's
     deflation from many initial directions and, with few features in memory, random directions. For
     many samples a run on a subset precedes the run on all samples. An evaluation takes O(n d r)
-    time and O(n d) memory. Samples in files or on a cluster are read in chunks, once for each
-    evaluation; FastICA's deflation then uses a random subset of the samples.
+    time and O(n d) memory. Samples in files or on a cluster are read in chunks, once per
+    evaluation; FastICA's deflation uses a random subset.
 
     Use it for fewer sources than features. Do not use it for as many sources as features: take ica.
 

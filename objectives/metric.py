@@ -90,7 +90,7 @@ class NCA(NeighbourMethod):
     With at most 250 samples pca and five random M are further default starts. Sample weights
     multiply the terms and the neighbours' probabilities: max sum_i w_i sum_j p_ij with p_ij in
     proportion to w_j exp(-||M'(x_i - x_j)||^2). An integer weight w does not stand for w copies of
-    the sample, because copies would be neighbours of each other.
+    a sample, which would be neighbours.
 
     Use it when a nearest-neighbour classifier follows the projection. Do not use it with many
     samples, because each evaluation computes all pairs, or with separable classes (saturation).
@@ -297,8 +297,7 @@ class LMNN(NeighbourMethod):
     that violate a margin, and O(k) per violator; memory is O(n (d + r)), plus O(k) per violator for
     at most 2048 samples. The baseline is orthogonal-lda, scaled to unit variance within classes.
     Sample weights multiply the term of sample i by w_i, and its violation by sample l also by w_l.
-    An integer weight w does not stand for w copies of the sample, because copies would be
-    neighbours of each other.
+    An integer weight w does not stand for w copies of a sample, which would be neighbours.
 
     Use it when a nearest-neighbour classifier with a margin follows the projection. Do not use it
     with many features and few samples, because of overfitting: take lda with shrinkage.

@@ -119,8 +119,7 @@ Fitted: TypeAlias = Mapping[str, float | Array]
 class BoundObjective(Problem):
     """An objective on data: a Problem in the solver's coordinates, mapped to the user's.
 
-    Subclasses implement kinds of objectives, such as traces and trace ratios. A method of this
-    library sets these attributes:
+    Subclasses implement traces, trace ratios, ... Methods of this library set these attributes:
 
     Attributes
     ----------

@@ -55,10 +55,10 @@ class SFA(StatedMethod, SlowMethod, OfFeatures):
 
     .. math:: \min_{M'M=I} \operatorname{tr}(M'\dot X'\dot X M)
 
-    The matrix Xdot contains the differences of successive samples. By default P = M'. With
-    whiten=True, the usual SFA, components have unit variance: min tr(M'C^{-1/2} Xdot'Xdot C^{-1/2}
-    M), P = M'C^{-1/2}. The bottom eigenvectors of Xdot'Xdot, whitened or not, are the exact
-    solution.
+    The matrix Xdot contains the differences of successive samples. By default M is orthonormal and
+    P = M'. With whiten=True, the usual SFA, components have unit variance: min tr(M'C^{-1/2}
+    Xdot'Xdot C^{-1/2} M), P = M'C^{-1/2}. The bottom eigenvectors of Xdot'Xdot, whitened or not,
+    are the exact solution.
 
     Use it when samples are in time order, for slowly changing components; whiten=True measures
     slowness relative to variance. If features differ in variance, only use it with whiten=True,

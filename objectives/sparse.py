@@ -186,10 +186,9 @@ class SparsePCA(SparseMethod):
     norm ||M||_1 is at most r sqrt(d), and at least r, the norm if each column of M has a single
     nonzero entry. Zeros of M are exact. P = M'.
 
-    For the baseline, let V be the varimax-rotated loadings of pca. The entries of X'XV are
-    soft-thresholded by lambda/2, and the columns then orthonormalised, if possible with the same
-    zeros. The solver is smoothing continuation, followed by manifold proximal gradients; local
-    optima exist.
+    For the baseline V are the varimax-rotated loadings of pca. The entries of X'XV are
+    soft-thresholded by lambda/2, and the columns orthonormalised, with the same zeros if possible.
+    The solver is smoothing continuation, then manifold proximal gradients; local optima exist.
 
     Use it instead of pca if directions with few features are required for interpretation. Do not
     use it for uncorrelated components or for the largest variance: take pca.

@@ -480,8 +480,7 @@ class SSD(StatedMethod, transposed=False, weighted=True, scale_free=True, sparse
 
     Filters are zero-phase, with Hamming windows. At each edge of a band, the width of the filter's
     transition is a quarter of the frequency of the edge. Each trial is filtered separately, with
-    odd reflection at the ends; sample weights are those of the unfiltered samples. The map P
-    applies to unfiltered samples.
+    odd reflection at the ends; sample weights and P refer to unfiltered samples.
 
     Use it for oscillations in a known frequency band, in trials or in one long series, if
     neighbouring frequencies contain noise. Do not use it if the band is unknown or noisy: take ica.

@@ -51,8 +51,7 @@ class Composed(Features):
 class Quadratic(Features):
     """Degree-2 expansion: the d centred columns, and their d(d + 1)/2 products.
 
-    Columns are centred by the mean of the training rows, which makes columns and products less
-    collinear.
+    Columns are centred by the mean of the training rows, to make products less collinear.
 
     - mean (d,)
     - unit: divisor of the products, a power of two
@@ -231,8 +230,7 @@ class Compact:
     def about_zero(cls, *parts: Samples, room: int = 0) -> tuple[Compact, list[Samples]]:
         """Return rows reduced for sums about zero over several samples, and these samples.
 
-        The span is that of the rows and their negatives, of mean zero, so that centring has no
-        effect.
+        The span is that of the rows and their negatives, of mean zero: centring has no effect.
         """
         for each in parts:
             check_squares(each)

@@ -200,8 +200,8 @@ class Plans:
 def _kernel(E: Array, far: bool, a: Array) -> tuple[Array, Array]:
     """Return K = exp(E) and u_0 = a, or if K is zero diag(x) K diag(y) and a/x.
 
-    Each row and column of the scaled K has an entry 1, to avoid division by zero; G and W do not
-    change.
+    Each row and column of the scaled K has an entry 1, which avoids a division by zero; G and W do
+    not change.
     """
     u = a
     if far:
@@ -325,9 +325,8 @@ class WDA(Objective, weighted=True, by_pairs=True, predicts="classes", sparse=Fa
     transported between all samples, and the ratio is a trace ratio as in orthogonal-lda. For small
     reg, mass is transported between near samples only, so that classes may have several clusters. P
     = M'. Local optima exist: the default starts are the solution for infinite reg (the baseline),
-    orthogonal-lda and pca. With fewer samples than features some M map every class to a single
-    point, and the ratio is 0. Among these M the solution has the largest sum of squared distances
-    of projected class means.
+    orthogonal-lda and pca. With fewer samples than features some M map every class to a point, and
+    the ratio is 0. Among these M the solution has the largest squared distances of class means.
 
     An evaluation takes O(iterations n^2) time and memory for the distances between the two largest
     classes. For more than 10,000 samples, and for samples in files, the samples are divided into

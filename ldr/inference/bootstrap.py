@@ -84,8 +84,7 @@ class Bootstrap(Pickled):
         rotation minimises the distance between the maps if P is orthonormal, otherwise between the
         projections of all samples. A pair of arrays for two views, with a common rotation.
     without : ndarray (groups, r, d) or None
-        P of each solution without one group of samples, rotated like `maps`; None unless
-        ``bca=True``.
+        P of solutions without one group of samples, rotated like `maps`; None without ``bca``.
     """
 
     question: ClassVar[str] = "How stable are the numbers?"

@@ -385,8 +385,7 @@ def permutation_test(
     Raises
     ------
     ldr.errors.ArgumentError
-        `null` does not apply to the method, groups allow fewer than 20 distinct permutations, or
-        the objective takes distances.
+        `null` does not apply, groups allow fewer than 20 permutations, or distances are given.
     ldr.errors.SingularError
         Samples are so few that all permutations have equal values: give ridge= or shrinkage=.
     ldr.errors.DataError

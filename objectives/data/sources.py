@@ -178,8 +178,7 @@ class MappedFile(Source):
     def of(cls, X: np.memmap, name: str) -> MappedFile | None:
         """Return the rows of a read-only memory map if the file can be mapped again, else None.
 
-        A large part of a map is also mapped again, because its pages remain in the process's
-        memory.
+        A large part of a map is also mapped again: its pages remain in the process's memory.
         """
         base: Any = X
         while isinstance(base, np.ndarray) and base.base is not None:
