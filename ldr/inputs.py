@@ -102,7 +102,7 @@ class Covariance:
             names = ", ".join(n for n, method in REGISTRY.items() if _is_of_covariances(method()))
             raise ArgumentError(
                 f"objective {objective!r} cannot be solved from a covariance matrix: expected "
-                f"samples in rows; ldr.covariance is for {names}, without shrinkage"
+                f"samples in rows. ldr.covariance is for {names}, if shrinkage= is left out"
             )
         if any(each is not None for each in (y, *beside)):
             raise ArgumentError(

@@ -118,7 +118,10 @@ class OrthogonalCCA(ShrinkingCorrelation, relative_improvement=False, products="
     def bind(self, data: Data, r: int) -> MultiRatio:
         how = self.orthonormalise
         if len(data.views) > 2 and how != "polar":
-            raise ArgumentError(f"orthonormalise={how!r} requires two views: leave it out for more")
+            raise ArgumentError(
+                f"orthonormalise={how!r} requires two views, got {len(data.views)}: leave out "
+                "orthonormalise="
+            )
         return orthogonal(self, data, r, how)
 
     def matrices(self, data: DataSums) -> CorrelationMatrices:

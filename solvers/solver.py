@@ -198,8 +198,8 @@ class Solver(Brief, ABC, Generic[S]):
         """Return the state at the start M."""
 
     def step(self, problem: RiemannianProblem, state: S) -> S:
-        """Return the next state; solvers that override `states` have no single step."""
-        raise NotImplementedError(f"solver {self.name!r} has no single step: use the method states")
+        """Return the next state; a solver that overrides `states` has no method `step`."""
+        raise NotImplementedError(f"solver {self.name!r} has no method `step`: use `states`")
 
     def states(self, problem: RiemannianProblem, M: Array, stopping: Stopping) -> Iterator[State]:
         """Yield the state at the start, then the state after each step, endlessly."""

@@ -168,7 +168,8 @@ def dimension(text: str | int) -> int | float | str:
     try:
         return text if text == "auto" else int(text) if text.isdecimal() else float(text)
     except ValueError:
-        raise typer.BadParameter(f"expected an integer, a share or auto, got {text!r}") from None
+        expected = "expected an integer, a share of the variance such as 0.9, or 'auto'"
+        raise typer.BadParameter(f"{expected}, got {text!r}") from None
 
 
 def dimensions(text: str) -> list[int]:

@@ -109,8 +109,9 @@ class Null:
         groups = self.sampled.groups
         if self.moved == "background" and (self.kind != "rows" or groups is not None):
             raise ArgumentError(
-                "the test of a background permutes the samples with the background: expected "
-                f"null='rows' without groups=, got null={self.kind!r}"
+                "for objectives with background data, the permutation test exchanges rows of the "
+                "samples and of the background: expected null='rows' without groups=, got "
+                f"null={self.kind!r}"
             )
         if self.kind not in ("within", "groups"):
             return

@@ -139,9 +139,9 @@ def regular(J: Array, left: Array, T: Sequence[Array]) -> bool:
     size = np.linalg.norm(J) * np.linalg.norm(np.concatenate([np.ravel(each) for each in T]))
     if not np.linalg.norm(left) <= eps**_EXACT * size:
         raise DataError(
-            "the optimum does not solve the equations of the method in all columns of X: "
-            "collinear columns, or too few rows, restrict M to a subspace. Leave out columns, or "
-            "project X on principal components first"
+            "the derivative of the optimum cannot be computed: collinear columns, or too few rows, "
+            "restrict M to a subspace. Leave out columns of X, or project X on principal "
+            "components first"
         )
     lengths = np.linalg.norm(J, axis=1, keepdims=True)
     values = np.linalg.svd(J / np.where(lengths > 0, lengths, 1.0), compute_uv=False)

@@ -169,7 +169,8 @@ def as_line(
     rows: tuple[Array | None, ...] = ()
     if X is None and y is None and sample_weight is None and not parameters:
         raise ArgumentError(
-            "no direction was given: give X=, y=, sample_weight= or a parameter of the objective"
+            "the direction of the derivative is missing: give a change of the data as X=, y= or "
+            "sample_weight=, or a change of a parameter of the objective"
         )
     if X is not None:
         moves = X if len(given) > 1 else (X,)
@@ -183,8 +184,8 @@ def as_line(
     if y is not None:
         if Need.LABELS in objective.needs:
             raise ArgumentError(
-                f"y is a direction, but {objective.name} treats y as labels, which cannot change "
-                "continuously: expected a direction of X, of sample_weight or of a parameter"
+                f"{objective.name} treats y as labels, which cannot change continuously: leave out "
+                "y=, and give a change of X, of sample_weight or of a parameter"
             )
         y = numbers(y, np.shape(data.y), "y")
         y = y.reshape(as_response(data.y, data.samples.n).shape)
@@ -200,7 +201,7 @@ def _moves(dX: Matrix, samples: Samples) -> Array:
     if samples.is_sparse or samples.stored:
         raise DataError(
             f"{samples.name} is {'sparse' if samples.is_sparse else 'not in memory'}: a derivative "
-            "along its rows needs a dense array in memory"
+            "with respect to its entries needs a dense array in memory"
         )
     return numbers(dX, samples.shape, f"the direction of {samples.name}")
 

@@ -123,9 +123,8 @@ class Sensitivity:
         if found is not None:
             return single(tuple(found))
         raise ArgumentError(
-            f"{self.objective!r} has derivatives only along given directions (`along`, `jax.jvp`); "
-            "pullbacks exist for sums over rows, graphs, spectra, projected rows and factors, and "
-            "with weights or trials for covariances, lags, classes, graphs and regressions"
+            f"{self.objective!r} has no pullback for these data: it has derivatives only along "
+            "given directions (`along`, `jax.jvp`)"
         )
 
     @in_words

@@ -322,7 +322,7 @@ class CustomObjective(Objective):
                 continue
             if self.backend != "numpy":
                 raise ArgumentError(
-                    f"{argument}= requires backend='numpy': backend={self.backend!r} derives it"
+                    f"{argument}= requires backend='numpy': backend={self.backend!r} computes it"
                 )
             if not callable(given):
                 raise ArgumentError(f"{argument} must be a function, got {type(given).__name__}")

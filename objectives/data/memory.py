@@ -27,8 +27,8 @@ def check_memory(size: float, what: str, way_out: str) -> None:
     limit, whose = available()
     if size > limit:
         raise TooLargeError(
-            f"{what} would need {in_words(size)} of memory, but {whose} leaves only "
-            f"{in_words(limit)}: {way_out}"
+            f"{what} would need {in_words(size)} of memory, but only {in_words(limit)} are free "
+            f"within {whose}: {way_out}"
         )
 
 

@@ -443,8 +443,8 @@ class AccumulatedSamples(Samples):
         if self.before:
             if key not in self.before:
                 raise ArgumentError(
-                    "this objective cannot be fitted block by block, because its sums over a block "
-                    "depend on the earlier blocks: pass all rows at once"
+                    "this objective cannot be fitted to one block of rows after another, because "
+                    "its sums over a block depend on the earlier blocks: pass all rows at once"
                 )
             total = merge(deepcopy(self.before[key]), total)
         self.totals[key] = total

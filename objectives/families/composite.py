@@ -389,9 +389,9 @@ def _check_penalised(weights: Sequence[float], bounds: Sequence[BoundObjective])
         if not in_columns and rewards_leaving(bound, weight):
             raise ArgumentError(
                 f"objective {name!r} takes no penalty here: with fewer rows than columns, or with "
-                "collinear columns, M must stay in the span of the rows, which a penalty on "
-                "columns ignores; give ridge= a positive value, if the method has it, or leave out "
-                "columns first"
+                "collinear columns, M must stay in the span of the rows, and a penalty on columns "
+                "would not keep it there. Give ridge= a positive value, if the method has it, or "
+                "leave out columns first"
             )
 
 

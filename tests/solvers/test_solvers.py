@@ -103,7 +103,7 @@ def test_what_runs_as_a_whole_begins_at_its_start_and_takes_no_single_step(solve
     M = random_start(problem)
     state = solver.initialise(problem, M)
     assert np.array_equal(state.point.M, M)
-    with pytest.raises(NotImplementedError, match="has no single step"):
+    with pytest.raises(NotImplementedError, match="has no method `step`"):
         solver.step(problem, state)
 
 

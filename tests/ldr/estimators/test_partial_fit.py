@@ -175,7 +175,7 @@ def test_sums_that_depend_on_the_rows_seen_are_refused():
     np.testing.assert_allclose(
         second.reduce(partial(_sums_about, 1.0), add), (methods.X - 1.0).sum(axis=0)
     )
-    with pytest.raises(ArgumentError, match="cannot be fitted block by block"):
+    with pytest.raises(ArgumentError, match="cannot be fitted to one block of rows"):
         second.reduce(partial(_sums_about, 2.0), add)
 
 
