@@ -103,8 +103,8 @@ def projection(result: Result, X: Rows, y: PerRow = None, *, ax: Axes | None = N
     X : array, memory map, sparse matrix or DataFrame (m, d); a pair of them for two views
         Component k of the first view is plotted against component k of each other view.
     y : array (m,), optional
-        Labels (strings, booleans, or at most 20 distinct integers) give a legend, quantities a
-        colour bar. Without y, objectives of time series are coloured by row.
+        Colours: labels (strings, booleans, or at most 20 distinct integers) with a legend, or
+        quantities with a colour bar. Without y, the points of time series are coloured by time.
     ax : matplotlib Axes, optional
         Axes to draw in, if one panel suffices; by default a new figure is made.
 
@@ -404,7 +404,7 @@ def _hold(ax: Axes, a: Array, b: Array | None = None) -> None:
 
 
 def side_by_side(comparison: Comparison, X: Rows, y: PerRow = None) -> Figure:
-    """Plot the first two components of every method, and of its baseline if this differs.
+    """Plot two components of every method, and of baselines that differ from the optimum.
 
     Parameters
     ----------
@@ -536,8 +536,8 @@ def biplot(result: Result, X: Rows, y: PerRow = None, *, ax: Axes | None = None)
     """Plot the samples by their first two components, and an arrow for each column.
 
     The coordinates of an arrow are the column's correlations with the two components, times a
-    factor common to all arrows. An arrow points towards samples with large values of its column,
-    whatever the map. At most 14 columns have arrows, those with the largest correlations.
+    factor common to all arrows. Arrows point towards samples with large values of their column. At
+    most 14 columns have arrows, those with the largest correlations.
 
     Parameters
     ----------

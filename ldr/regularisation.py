@@ -205,7 +205,7 @@ def refit(
     -------
     Result
         Result of the objective without the penalty. M has the zeros of ``result.M``. The
-        certificate refers to matrices with these zeros; there is no baseline.
+        certificate compares M with matrices that have the same zeros; there is no baseline.
 
     Raises
     ------

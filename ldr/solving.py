@@ -207,12 +207,12 @@ def solve(
         method mds-distances takes an n x n matrix of distances. The function `ldr.covariance` makes
         X from a covariance or correlation matrix.
     r : int, float or "auto"
-        Number of components, 1 <= r <= d (or the number of features of a kernel version). A number
-        between 0 and 1 selects the fewest components that explain this share of the variance, for
-        closed forms with orthonormal M (pca, mds, ...). For tica and vamp r < 1 is a share of the
-        kinetic variance, the sum of all squared autocorrelations. "auto" selects r by parallel
-        analysis (pca, mds, log-det-pca) or by the least BIC (ppca, fa). For ppca and fa r = 0 is
-        the model of independent columns. A message names the rule; statistics are recomputed.
+        Number of components, 1 <= r <= d (or the number of features of a kernel version). For ppca
+        and fa r = 0 is the model of independent columns. A number between 0 and 1 selects the
+        fewest components that explain this share of the variance, for closed forms with orthonormal
+        M (pca, mds, ...). For tica and vamp r < 1 is a share of the kinetic variance, the sum of
+        all squared autocorrelations. "auto" selects r by parallel analysis (pca, mds, log-det-pca)
+        or by the least BIC (ppca, fa). A message names the rule that selected r.
     y : array (n,), optional
         Labels (orthogonal-lda, or a graph of the classes) or response (sdr, hsic, sir, save,
         regressions). y may be the path of an .npy file or, if X is the path of a table, the name of
@@ -227,36 +227,38 @@ def solve(
         (trials, channels, times)) need no groups. Methods without time order ignore groups. The
         groups may also be the name of a column or the path of an .npy file.
     standardise : bool
-        Divide the columns by their standard deviations (a background by those of the samples), in
-        a further pass over the data; constant columns are unchanged. M, value, `start` and
-        parameters in units of X (a width, `derivatives`) then refer to the standardised columns;
-        P, mean, model and `transform` refer to the original columns.
+        Divide the columns by their standard deviations, in a further pass over the data; constant
+        columns are unchanged. A background is divided by the standard deviations of the samples. M,
+        value, `start` and parameters in units of X, such as a width, then refer to the standardised
+        columns; P, mean, model and `transform` refer to the original columns.
     header : bool
         True if the first line of a .csv or .tsv file names the columns; else they are "0", "1", ...
     solver : str or Solver
-        Name of a solver, or a solver with options; "auto" selects a solver by the problem.
+        Name of a solver, or a solver with options. "auto" selects the solver by the problem:
 
-        For methods with an optimal closed form the solver "auto" is "closed-form". For trace ratios
-        the solver "auto" is "self-consistent-field". For fa of complete data "auto" is the solver
-        "variable-projection". For fa and ppca with missing values "auto" is the solver
-        "imputation". For the lasso the solver "auto" is "coordinate-descent". For other l1
-        penalties "auto" is "smoothing", followed by "proximal-gradient". For wda and for sums over
-        pairs of rows (mds-stress, nca) the solver "auto" is "lbfgs". For your own jax functions
-        that compile slowly the solver "auto" is "gradients-first". For all other problems the
-        solver "auto" is "trust-region". Further solvers are "conjugate-gradient",
-        "steepest-descent" and, for ppca and fa, "em". The solver "svrg" is stochastic, for sums
-        over rows (uica and robust-pca of a file, ``sum_over_rows=True``). The solvers of pymanopt
-        are "pymanopt:trust-region", "pymanopt:conjugate-gradient" and "pymanopt:steepest-descent".
+        - "closed-form" for methods with an optimal closed form;
+        - "self-consistent-field" for trace ratios;
+        - "variable-projection" for fa of complete data, "imputation" for fa and ppca with missing
+          values;
+        - "coordinate-descent" for the lasso, "smoothing" for all other l1 penalties;
+        - "lbfgs" for wda and for sums over pairs of rows (mds-stress, nca);
+        - "gradients-first" for your own functions that jax compiles slowly;
+        - "trust-region" for all other problems.
+
+        Further solvers are "proximal-gradient" (which also ends a run of "smoothing"),
+        "conjugate-gradient", "steepest-descent", "em" for ppca and fa, "pymanopt:trust-region",
+        "pymanopt:conjugate-gradient", "pymanopt:steepest-descent", and the stochastic "svrg" for
+        uica and robust-pca of files and your own functions with ``sum_over_rows=True``.
     start : str or array (d, r); for two views a pair of arrays
-        Initial point of an iterative solver: "baseline", the baseline of the objective (the
-        default); "random", a random point; or an own start of the objective, such as "gradient
-        outer product" of sdr.
+        Initial point of an iterative solver: an array; "baseline", the baseline of the objective;
+        "random"; or the name of an initial point of the method, as "gradient outer product" of sdr.
     starts : int, optional
-        Number of initial points, for objectives with local optima. The first is `start`, then come
-        the objective's own starts (not after "random"), then random starts. By default own starts
-        follow if `start` is "baseline" (sdr, ica and lmnn have some), until a run is proved
-        optimal; otherwise there is one start. The best result is returned. `Result.starts` has the
-        value of each run, the name of the best start, and the number of runs that agree with it.
+        Number of initial points, for objectives with local optima. The first is `start`. The named
+        initial points of the method follow, except after "random"; further points are random. By
+        default the named points follow the baseline until a run is proved optimal (sdr, ica and
+        lmnn have some), and any other `start` is the only point. The best result is returned.
+        `Result.starts` has the value of each run, the name of the best start, and the number of
+        runs that agree with it.
     workers : int
         Number of starts solved at the same time, in threads; -1 means one for every core.
     tolerance : float
@@ -271,9 +273,9 @@ def solve(
         Functions called with every `ldr.solvers.Iteration`; one that returns True ends the run.
     certify : bool or "thorough"
         True to compute the certificate, which can cost as much as the solution. If the point is a
-        saddle the solver continues along a direction of descent, and a message states this.
-        "thorough" also computes the dense matrix of a solution by products with dense rows, to
-        prove that no direction was missed, which can cost many times the solution.
+        saddle the solver continues along a direction of descent, and a message states this. For
+        dense rows, "thorough" also checks solutions of iterative eigensolvers: a decomposition of
+        the whole matrix proves that no eigenvector was missed, at up to many times the cost.
     random_state : int or Generator, optional
         Seed of the random starts.
     device : {"cpu", "gpu"}
@@ -304,8 +306,8 @@ def solve(
     ldr.errors.TimeLimitError
         The time limit passed before there was a point to return, for example during reading.
     KeyboardInterrupt
-        Ctrl-C before there was a point to return, or a second Ctrl-C within half a minute. The
-        first Ctrl-C returns the best point of a solve; the second Ctrl-C ends a loop of solves.
+        Ctrl-C was pressed before there was a point to return, or twice within half a minute. A
+        single Ctrl-C makes a solve return its best point; the second also ends a loop of calls.
 
     Examples
     --------

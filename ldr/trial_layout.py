@@ -57,8 +57,8 @@ def trials(X: Rows, layout: str | None = None) -> Trials | tuple[Trials, ...]:
     Parameters
     ----------
     X : array (trials, channels, times), list of arrays (channels, times), Epochs or Raw of mne
-        Arrays (times, channels) are the other layout. Trials in a list may differ in length. Epochs
-        and Raw have a known order of axes. A tuple holds the same trials in several views.
+        For arrays (times, channels) set `layout`. Trials in a list may differ in length. Epochs and
+        Raw need no `layout`. A tuple holds the same trials in several views.
     layout : {"channels, times", "times, channels"}, optional
         Order of the axes of a trial; by default "channels, times".
 

@@ -213,11 +213,12 @@ def tune(
     y : array (n,), optional
         Labels or response for the objective, the loss or both.
     loss : {"log", "squared"} or callable, optional
-        The loss "log", for labels, is minus the log of the predicted probability of the true class;
-        methods that predict no classes use Gaussian classes in the projection. The loss "squared",
-        for a response, is 1 - Q2 of `predict`, or of least squares on the components, pooled over
-        all folds. Otherwise a smooth function ``loss(Y, y, Y_held, y_held)`` of the components Y
-        and y of training samples, and of the held-out components and y.
+        "log", for labels, is minus the log of the predicted probability of the true class. Methods
+        that predict no classes use Gaussian classes in the projection. "squared", for a response,
+        is 1 - Q2, pooled over all folds. Methods that predict no response use least squares on the
+        components. A function ``loss(Y, y, Y_held, y_held)`` must be smooth; Y and y are the
+        components and labels (or response) of training samples, Y_held and y_held the held-out
+        ones.
     folds : int or splitter of scikit-learn
         As in `ldr.path`.
     groups : array (n,), optional

@@ -143,7 +143,7 @@ class Objective(Brief, Pickled, ABC):
     def matrices(self, data: DataSums) -> Matrices:
         """Return the method's matrices, computed from sums over the rows, in any coordinates.
 
-        Methods and data that do not determine the matrices raise UnknownError.
+        UnknownError is raised if such matrices do not determine the objective for these data.
         """
         raise UnknownError
 

@@ -55,23 +55,24 @@ class Traits:
     predicts : {"", "classes", "response", "view"}
         Kind of prediction for new rows; "view" means that one view predicts the other.
     missing, imputes, sparse : bool
-        Missing values in X (NaN) are accepted; the model imputes missing values; X may be sparse.
+        missing: X may have NaN. imputes: the model imputes missing values. sparse: X may be sparse.
     rule : {"parallel analysis", "bic"} or None
         Rule that chooses r automatically.
     weighted, repeats : bool
-        Sample weights are accepted; integer weights are equivalent to repeated rows.
+        weighted: weights are accepted. repeats: integer weights are equivalent to repeated rows.
     by_pairs, by_place : bool
-        Each evaluation uses all pairs of rows, or a factor of a kernel matrix; rows are identified
-        by position, so that no row may be omitted.
+        by_pairs: each evaluation uses all pairs of rows, or a factor of a kernel matrix. by_place:
+        rows are identified by their position, so that no row may be omitted.
     from_sums : bool
-        For n >= d and without missing values the method only uses sums over rows whose terms do not
-        depend on other sums: blocks of rows can be added one at a time.
+        For n >= d and without missing values the method only uses sums over rows that one pass over
+        the rows computes. Blocks of rows can therefore be added one at a time.
     scale_free, stacks : bool
-        The projection does not depend on the columns' units (without a ridge); many problems can be
-        solved as stacks of matrices.
+        scale_free: the projection does not depend on the columns' units (without a ridge). stacks:
+        `ldr.solve_many` solves many problems together, in stacked arrays.
     products : {"", "optimum", "everywhere"}
-        Support for sparse rows with very many columns by products, without d x d arrays: "" (no
-        support), "optimum" (for an optimum and its neighbourhood) or "everywhere" (for every M).
+        "optimum" or "everywhere" if products of sparse rows with d x r matrices replace d x d
+        arrays, for an optimum and its neighbourhood or for every M; "" if very many columns are
+        refused.
     """
 
     any_views: bool = False

@@ -33,14 +33,15 @@ _INDEPENDENT = 1e-6
 class CoordinateDescent(Solver[State]):
     """Minimise over single coefficients, then along the face of nonzero coefficients.
 
-    The problem, with fields Z, T and lasso, is to minimise |T - ZM|^2 + lasso |M|_1. Z is an array,
-    or a sparse matrix minus column means. For a sparse Z the intercept is constant within a sweep,
-    and conjugate gradients compute the step along the face of nonzero coefficients.
+    The problem, with fields Z, T and lasso, is to minimise |T - ZM|^2 + lasso |M|_1. The predictors
+    Z are an array, or a sparse matrix that is centred implicitly. For a sparse Z the intercept is
+    constant within a sweep, and conjugate gradients compute the step along the face of nonzero
+    coefficients.
 
-    Sweeps converge slowly if columns of Z are nearly collinear. With fixed signs of the nonzero
-    coefficients the problem is one of least squares; a step towards the minimiser lowers the
-    function up to the first change of a sign, at which this coefficient is set to zero. Sweeps and
-    steps never increase f. The run starts at zero if the function is lower there than at the start.
+    Sweeps converge slowly if columns of Z are nearly collinear. Steps over all nonzero coefficients
+    therefore follow: with fixed signs the problem is one of least squares. A step towards its
+    minimiser ends where a coefficient changes its sign, and sets this coefficient to zero. Sweeps
+    and steps never increase the function. The run starts at zero if the function is lower there.
 
     Source: J. Friedman, T. Hastie and R. Tibshirani, Regularization paths for generalized linear
     models via coordinate descent, Journal of Statistical Software 33 (2010); scikit-learn's sweeps.

@@ -19,8 +19,8 @@ class ExpectationMaximisation(Solver[State]):
     """Expectation maximisation (EM): M <- argmax over N of E[log p(x, y | N) | x, M].
 
     The likelihood increases in every step. Convergence is linear, with the fraction of missing
-    information as rate; EM serves as a check of faster solvers. A point of the likelihood must have
-    a method `improved()`, which returns the next iterate.
+    information as rate; EM serves as a check of faster solvers. The problem's `Point` must have a
+    method `improved()`, which returns the next iterate.
 
     Source: A. P. Dempster, N. M. Laird and D. B. Rubin, Maximum likelihood from incomplete data via
     the EM algorithm, J. Royal Statistical Society B 39 (1977).
@@ -84,8 +84,8 @@ class Imputation(Solver[State]):
 class VariableProjection(Solver[State]):
     """Limited-memory BFGS on the profile: f minimised in closed form over some variables.
 
-    At the optimal eliminated variables the gradient in them is zero, and the gradient in the
-    remaining variables is the profile's: stopping rules mean the same as on the whole problem.
+    Where the eliminated variables are optimal, the gradient of f in them is zero, and the gradient
+    of f in the remaining variables is that of the profile. The norms of both gradients are equal.
     Eliminated variables of the initial point are replaced by the optimal ones. The problem must
     have three methods: `profile`, the problem of the remaining variables; `restrict`, the remaining
     variables of a point; and `complete`, the whole point of given remaining variables.

@@ -50,7 +50,7 @@ class Problem(ABC):
     """A function on a manifold: a smooth part, given by `at`, plus an optional penalty.
 
     The attribute `preconditioner_cost` is the cost of computing a preconditioner, in Hessian
-    products. Inner iterations with fewer Hessian products than this cost use no preconditioner.
+    products. A preconditioner is computed after an inner iteration of more products than this.
     """
 
     manifold: Manifold

@@ -108,8 +108,8 @@ class Run:
     iterations : int
         Number of iterations.
     evaluations : dict
-        Exact counts of the evaluations of values, gradients and Hessian products, and for `SVRG` of
-        gradients of parts of the sum.
+        Exact numbers of evaluated values, gradients and Hessian products; for `SVRG` also the
+        number of evaluated gradients of single parts of the sum.
     history : dict of lists
         Lists of `iteration`, `value`, `gradient_norm` and `seconds`, including the start.
     seconds : float
@@ -169,8 +169,8 @@ class Run:
 class State:
     """State of a solver: the point and, in subclasses, quantities for the next step.
 
-    The attribute `halt` is the status if the solver cannot continue, else None; `iterations` is the
-    number of iterations that led to the state from the previous state.
+    The attribute `halt` is the status if the solver cannot continue, else None; `iterations` counts
+    the iterations since the previous state (several if the step ran another solver).
     """
 
     point: RiemannianPoint

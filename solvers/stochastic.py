@@ -37,15 +37,15 @@ class AnchorState(State):
 class SVRG(Solver[AnchorState]):
     """Stochastic variance-reduced gradients (SVRG) with limited-memory BFGS.
 
-    Each epoch computes the gradient g of the sum of p parts at a point A, the anchor, then visits
-    the parts in random order (in the given order for a stream of rows). At the iterate W, part i
-    gives v = p (grad f_i(W) - T grad f_i(A)) + T g, with T the transport from A to W. The
-    stochastic gradient is unbiased, and its variance vanishes as W and A approach the optimum:
-    steps of constant size converge linearly. A step is -rate H v with the stochastic gradient v,
-    where H is the inverse Hessian of limited-memory BFGS from changes of one part's gradient along
-    each step. The last iterate W of an epoch becomes the next anchor if the value or the gradient
-    norm is smaller at W; otherwise the epoch is discarded and the rate halved. An epoch reads all
-    data twice.
+    Each epoch computes the gradient g of f_1 + ... + f_p at a point A, the anchor, then visits the
+    parts f_i in random order (in the given order for a stream of rows). At the iterate W, part f_i
+    gives the stochastic gradient v = p (grad f_i(W) - T grad f_i(A)) + T g, where T transports
+    gradients from A to W. The stochastic gradient is unbiased, and its variance vanishes as W and A
+    approach the optimum: steps of constant size converge linearly. A step is -rate H v, where H is
+    the inverse Hessian of limited-memory BFGS. For H the gradients of the same part are compared at
+    both ends of a step. The last iterate W of an epoch becomes the next anchor if the value or the
+    gradient norm is smaller at W; otherwise the epoch is discarded and the rate halved. An epoch
+    reads all data twice.
 
     The problem must be a sum of parts (`Sum`). Examples are uica and robust-pca of rows in a file,
     ppca and fa of a file with missing entries, and custom objectives with ``sum_over_rows=True``.
@@ -53,8 +53,8 @@ class SVRG(Solver[AnchorState]):
     Source: R. Johnson and T. Zhang, Accelerating stochastic gradient descent using predictive
     variance reduction, NIPS 2013; P. Moritz, R. Nishihara and M. I. Jordan, A linearly-convergent
     stochastic L-BFGS algorithm, AISTATS 2016; on manifolds H. Zhang, S. J. Reddi and S. Sra,
-    Riemannian SVRG, NIPS 2016. The curvature is from gradients of one part at two points as by N.
-    N. Schraudolph, J. Yu and S. Guenter, AISTATS 2007.
+    Riemannian SVRG, NIPS 2016. The use of gradients of the same part for H is due to N. N.
+    Schraudolph, J. Yu and S. Guenter, AISTATS 2007.
     """
 
     name = "svrg"

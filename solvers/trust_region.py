@@ -146,11 +146,11 @@ class TrustRegion(Solver[TrustState]):
     keep conjugate gradients from converging in as many steps as the manifold has dimensions; a
     small Hessian is then formed and decomposed.
 
-    A long step in a curved valley ends on the side of the valley. If the actual decrease is poor
-    and the gradient is larger at the end of the step, a few conjugate gradient steps from this end
-    correct the step: they reduce f along directions of large curvature first. The corrected step is
-    then accepted or rejected. Without corrections some problems of orthogonal-cca (Cunningham and
-    Ghahramani 2015) take over a thousand steps.
+    If a step has a poor decrease of f and a larger gradient at its end, as in a curved valley of f,
+    the step is corrected before it is accepted or rejected. The correction consists of a few
+    conjugate gradient steps from the end, which reduce f along directions of large curvature first.
+    Without corrections of steps, some problems of orthogonal-cca (Cunningham and Ghahramani 2015)
+    take over a thousand steps.
 
     Source: P.-A. Absil, C. G. Baker and K. A. Gallivan, Trust-region methods on Riemannian
     manifolds, Foundations of Computational Mathematics 7 (2007); for corrections, A. R. Conn,

@@ -314,8 +314,8 @@ def solve_many(
     Methods with an eigen-solution (pca, lda, orthogonal-lda, cca, pls, maf, orthogonal-maf, sfa,
     orthogonal-sfa, tica, csp of two classes, spoc, sir, phd) are solved as stacks of matrices: sums
     over the rows, stacked eigenproblems, and Newton's method on all ratios together. The optimal
-    values equal those of `ldr.solve` for each data set alone. Methods without a stacked form, and
-    problems with fewer rows than columns, are solved one by one.
+    values equal those of `ldr.solve` for each data set alone. Problems of all other methods, or
+    with fewer rows than columns, are solved one by one.
 
     Parameters
     ----------
@@ -330,7 +330,7 @@ def solve_many(
     workers : int
         Number of threads, each with a chunk of problems; -1 means one for every core.
     certify : bool
-        True to certify problems solved one by one; stacks always have optimality gaps.
+        True to certify problems solved one by one; for all others `gaps` is always computed.
     **parameters
         Parameters of the objective, if given by name.
 

@@ -347,8 +347,8 @@ class Orthonormal(Manifold):
     def gradient(self, M: Array, G: Array) -> Array:
         """Project G onto the tangent space at M twice.
 
-        Near a solution the Euclidean gradient G is nearly normal to the tangent space. One
-        projection leaves an error of machine precision times |G|, as large as the gradient.
+        Near a solution the projected gradient is much smaller than the Euclidean gradient G. The
+        second projection removes the rounding error of the first, which is of the size of eps |G|.
         """
         return self.project(M, self.project(M, G))
 
@@ -448,8 +448,7 @@ class Grassmann(Orthonormal):
     def multiplier(self, M: Array, G: Array) -> Array:
         """Return M'G.
 
-        The product V M'G is horizontal like V (M'V = 0), up to rounding errors. `hessian` projects
-        V M'G nevertheless: in Krylov methods rounding errors of V would grow, because M'G may act
-        as negative curvature.
+        Although V M'G is tangent for a tangent V, up to rounding errors, `hessian` projects V M'G
+        too: without the projection these rounding errors could grow in Krylov methods.
         """
         return M.T.dot(G)
