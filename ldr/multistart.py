@@ -67,7 +67,7 @@ def _start_matrix(given: npt.ArrayLike, shape: tuple[int, ...]) -> Array:
 
 # Statuses of runs that were ended by a time limit, Ctrl-C or an observer.
 _TOLD = (Status.TIME_LIMIT, Status.INTERRUPTED, Status.OBSERVER)
-# Threshold: local optima differ if their values have a larger relative difference.
+# Local optima differ if the relative difference of their values exceeds this threshold.
 _BETTER = 1e-9
 # Tolerance and iteration limit for approximate problems, whose solutions are initial points.
 _ROUGHLY = Stopping(1e-4, 50)

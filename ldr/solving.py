@@ -65,7 +65,7 @@ if TYPE_CHECKING:
     from ldr.solvers.saddles import Curvature
 
 
-# Threshold: if standard deviations of columns have a larger ratio, a message on units appears.
+# A message on units appears if the ratio of two columns' standard deviations exceeds this value.
 _FAR_APART = 1e3
 # Messages about a missing certificate, by the event that ended the run.
 ENDED = {

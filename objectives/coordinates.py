@@ -269,7 +269,7 @@ def _root_of_scaled(scaled: Array, scale: Array | float) -> tuple[Array, Array]:
 
 # Loadings whose magnitudes differ relatively by less than 1e-8 tie for the largest.
 _LARGEST = 1.0 - 1e-8
-# Threshold: eigenvectors of eigenvalues with a smaller relative difference are arbitrary.
+# Eigenvectors are arbitrary if the relative difference of their eigenvalues is below this value.
 TIED = 1e-10
 
 

@@ -31,7 +31,7 @@ from ldr.solvers.trust_region import TrustRegion
 # Sample of the rows: rows per column, least number of rows, least ratio of n to the sample size. At
 # this ratio a run on the sample takes less than a tenth of the time of a run on all rows.
 _SAMPLE_ROWS, _LEAST_SAMPLE, _MANY = 20, 2000, 5
-# Threshold: two optima on a sample are equal if the distance of their subspaces is smaller.
+# Two optima on a sample are equal if the distance of their subspaces is below this threshold.
 _SAME = 1e-3
 _ROUGHLY = Stopping(1e-8, 50)
 

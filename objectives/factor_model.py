@@ -97,7 +97,7 @@ class Observed:
         return self.rows @ self.patterns
 
 
-# Threshold: columns whose signal-to-noise ratio |M_j|^2/psi_j is larger need a QR decomposition.
+# Columns whose signal-to-noise ratio |M_j|^2/psi_j exceeds this value need a QR decomposition.
 _HEAVY = 1e3
 
 

@@ -60,7 +60,7 @@ _LEAF = 64
 _MANY_ROWS = 20_000
 # Largest number of entries in a batch of rows, and in a smaller batch that fits into the cache.
 _BATCH, _CACHED = 2**20, 2**16
-# Threshold: distances with a smaller relative difference tie, so that a neighbour is ambiguous.
+# Distances tie if their relative difference is below this value; a neighbour is then ambiguous.
 _EQUAL = 1e-10
 
 

@@ -29,7 +29,7 @@ from ldr.solvers.manifolds import Array
 
 # Largest number of rows from which the median distance is computed.
 _DISTANCE_ROWS = 1000
-# Threshold: a response with more distinct integers does not consist of labels.
+# A response with more distinct integers than this number does not consist of labels.
 _FEW_VALUES = 20
 
 

@@ -39,7 +39,7 @@ from ldr.solvers.linalg.eigen import in_cache, top_eigenvectors
 from ldr.solvers.manifolds import Array, Grassmann
 
 _EPS = float(np.finfo(float).eps)
-# Threshold: a row coincides with a candidate median at a smaller distance, relative to the scale.
+# A row coincides with a candidate for the median below this distance, in units of the scale.
 _NO_DISTANCE = 1e-14
 # Iteration limits of the geometric median and of reweighted PCA; an iteration reads all rows.
 _STEPS, _PASSES = 200, 10
@@ -185,7 +185,7 @@ LOSSES = ("l1", "huber")
 
 CENTRED = "the data are centred at their geometric median"
 
-# Threshold: a smaller median distance, relative to the mean distance, is a rounding error.
+# A median distance below this share of the mean distance is a rounding error.
 _NO_LENGTH = 1e-12
 
 IN_PIECES = (

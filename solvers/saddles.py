@@ -19,7 +19,7 @@ from ldr.solvers.problem import (
 )
 from ldr.solvers.solver import AnySolver, Observer, Run, Stopping, minimise
 
-# Threshold: a smaller negative curvature, relative to the largest curvature, is a rounding error.
+# A negative curvature below this share of the largest curvature is a rounding error.
 _NEGATIVE = 1e-6
 # The sign of the Hessian's least eigenvalue is decided if the residual is below _DECIDED times the
 # eigenvalue, after at least _LEAST_STEPS steps.

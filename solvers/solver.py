@@ -218,12 +218,12 @@ AnySolver: TypeAlias = Solver[Any]
 # f is piecewise constant if values at random points differ by more than _DIFFERENT |f|, while all
 # gradients are below _NO_SLOPE times the difference.
 _DIFFERENT, _NO_SLOPE = 1e-10, 1e-8
-# Threshold: if no step decreases f, a smaller gradient, relative to the scale of f, is a rounding
-# error; a larger gradient indicates wrong derivatives.
+# If no step decreases f, a gradient below this share of the scale of f is a rounding error, and a
+# larger gradient indicates wrong derivatives.
 _ROUNDING_LEVEL = 1e-6
-# Threshold: a smaller relative change of f is a rounding error.
+# A relative change of f below this value is a rounding error.
 VALUE_ROUNDING = 1e-14
-# Threshold: a gradient counts as progress if it is below this share of the least earlier gradient.
+# A gradient counts as progress if it is below this share of the least earlier gradient.
 _FLATTER = 0.9
 
 

@@ -105,7 +105,7 @@ def _ratio_of_axes(A: Array, B: Array, weights: Array) -> Array:
     return rho
 
 
-# Threshold: a point may be a saddle if its gradient, relative to the value, is smaller.
+# A point may be a saddle if its gradient is below this share of the value.
 _FLAT = 1e-8
 
 

@@ -19,12 +19,12 @@ from ldr.solvers.problem import RiemannianProblem
 from ldr.solvers.second_order import FlatError, HessianInverse
 from ldr.tables import Directions
 
-# Threshold: two points M share a Hessian if their distance, relative to M, is smaller.
+# Two points M share a Hessian if their distance is below this share of the norm of M.
 _SHORT = 1e-9
 _STEPS = 3
-# Threshold: eigenvectors of eigenvalues with a smaller relative difference are arbitrary.
+# Eigenvectors are arbitrary if the relative difference of their eigenvalues is below this value.
 TIED = 1e-10
-# Threshold: eigenvalues of a subspace and its complement tie if their relative gap is smaller.
+# Eigenvalues of a subspace and its complement tie if their relative gap is below this value.
 _ALIKE = 1e-6
 
 

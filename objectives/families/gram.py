@@ -28,7 +28,7 @@ from ldr.solvers.errors import ArgumentError, DataError
 from ldr.solvers.linalg.eigen import cross_product, power_of_two, product
 from ldr.solvers.manifolds import Array
 
-# Threshold: derivatives overflow for rows whose length exceeds this many kernel widths.
+# Derivatives overflow for rows whose length exceeds this many kernel widths.
 _LONGEST = 1e50
 
 

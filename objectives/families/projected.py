@@ -195,7 +195,7 @@ class DenseRows:
 
 # A first solve uses a sample of 100 rows per column: at least 2000 rows, at most n / 4.
 _SAMPLE_ROWS, _LEAST_SAMPLE, _MANY = 100, 2000, 4
-# Threshold: optima on a sample of the rows are equal if their relative difference is smaller.
+# Optima on a sample of the rows are equal if their relative difference is below this threshold.
 _SAME = 1e-3
 # Largest length, relative to M, of a Newton step from an initial point to a known optimum.
 _SHORT = 0.1

@@ -45,7 +45,7 @@ from ldr.solvers.problem import Point, Preconditioner
 from ldr.solvers.solver import AnySolver, run_through
 from ldr.solvers.trace_ratio import SelfConsistentField
 
-# Threshold: if weights of columns have a larger ratio, rounding errors hide the smallest weights.
+# If two weights of columns have a larger ratio, rounding errors hide the smaller weight.
 _FARTHEST = 1e8
 
 

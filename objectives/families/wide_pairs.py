@@ -33,7 +33,7 @@ from ldr.solvers.trust_region import TrustRegion
 if TYPE_CHECKING:
     from scipy.sparse.linalg import LinearOperator
 
-# Threshold: the part of a unit vector outside a subspace is a rounding error if it is shorter.
+# The part of a unit vector outside a subspace is a rounding error below this length.
 _BESIDE = 1e-6
 
 Pencil: TypeAlias = tuple[SymmetricOperator, SymmetricOperator]

@@ -97,7 +97,7 @@ def differences(plus: np.ndarray, minus: np.ndarray, n: int) -> csr_array:
     return csr_array((signs, columns, rows), shape=(len(plus), n))
 
 
-# Threshold: a smaller variance, relative to the column's mean square, is a rounding error.
+# A variance below this share of the column's mean square is a rounding error.
 _CONSTANT = 1e-14
 # Columns of unit norm are equal if _TELLING randomly weighted sums agree within _DIFFERENT.
 _TELLING, _DIFFERENT = 3, 1e-11

@@ -16,7 +16,7 @@ from ldr.objectives.statistics.sums import dense, symmetric
 from ldr.solvers.deadline import decomposing
 from ldr.solvers.linalg.eigen import graded_qr, orthogonal_to, rank_tolerance
 
-# Threshold: smaller eigenvalues of a Gram matrix, relative to the largest one, are inaccurate.
+# Eigenvalues of a Gram matrix below this share of the largest eigenvalue are inaccurate.
 _GRAM_CUT = 1e-10
 # Number of inaccurate eigenvectors that are recomputed together.
 _DIRECTIONS = 64

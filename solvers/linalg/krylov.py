@@ -15,7 +15,7 @@ _OVERSAMPLING = 6
 # A basis has _BLOCKS blocks; with over _ROOM_NUMBERS entries fewer, but at least _FEWEST_BLOCKS.
 _BLOCKS, _FEWEST_BLOCKS = 8, 3
 _ROOM_NUMBERS = 2**23
-# Threshold: a unit vector lies in the span of the basis if its orthogonal part is shorter.
+# A unit vector lies in the span of the basis if its orthogonal part is shorter than this.
 _EMPTY = 1e-10
 
 

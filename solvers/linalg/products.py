@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 _RESIDUAL, _STEPS = 1e-10, 300
 # Conjugate gradients: residual tolerance relative to the right-hand side, iteration limit.
 _SOLVED, _SOLVING_STEPS = 1e-11, 500
-# Threshold: smaller eigenvalues of B, relative to the largest, are zero.
+# Eigenvalues of B below this share of the largest eigenvalue are zero.
 _IN_RANGE = 1e-10
 # Newton's method for a trace ratio ends if a step adds less than this share of the gain so far.
 _LITTLE = 0.01

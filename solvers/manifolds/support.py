@@ -21,7 +21,7 @@ from ldr.solvers.manifolds.manifold import (
 )
 
 _NEWTON_STEPS = 20
-# Threshold: M is orthonormal to machine precision if all entries of M'M - I are smaller.
+# M is orthonormal to machine precision if all entries of M'M - I are below this value.
 _ORTHONORMAL = 4 * float(np.finfo(float).eps)
 # Relative threshold of singular values in the equations for a Lagrange multiplier. Zeros in M can
 # make two columns orthogonal, and then a singular value is zero.
