@@ -374,7 +374,7 @@ class GraphMethod(StatedMethod, products="optimum", weighted=True):
         if "class" in self.kind and Need.LABELS not in self.needs:
             vars(self)["needs"] = (*self.needs, Need.LABELS)
         self._set_traits(
-            # Weights act as repeated rows in class graphs. Copies in other graphs are neighbours.
+            # Repeated rows are neighbours: weights act as repetitions in class graphs only.
             repeats=self._of_classes,
             by_place=not self.kind,
             # Scaling a feature changes the distances between rows, and so a graph of neighbours.

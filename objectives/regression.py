@@ -53,7 +53,7 @@ from ldr.solvers.problem import Point
 _EXACT, _MOST_PRODUCTS = 1e-8, 300
 # Iteration limit of LSMR for the lasso's baseline; well-conditioned data need some tens of steps.
 _LSMR_STEPS = 500
-# Function of ZM and the residual sum of squares that bounds the rounding error of the value.
+# Function that bounds the rounding error of f, given ZM and the residual sum of squares.
 Rounding = Callable[[Array, float], float]
 
 

@@ -37,7 +37,7 @@ _ALIKE = 1e-5
 # The extrapolation ends if its estimated relative error is at most _GOOD. It also ends if the error
 # is at most _ROUNDED and a shorter step does not reduce it: rounding errors then dominate.
 _GOOD, _ROUNDED = 1e-9, 1e-7
-# Derivatives of the gradient and of f count as zero below these shares of |gradient| and |f|.
+# Changes of the gradient and of f count as zero below these shares of |gradient| and |f|.
 _NOTHING = 1e-7, 1e-2
 
 

@@ -165,7 +165,7 @@ def landmarks_of(name: str, samples: Samples, landmarks: int | str | None) -> in
     return m
 
 
-# Constructor of the approximate problem, factor Z of the response's kernel matrix ZZ', message.
+# Result of `approximation`: constructor of the problem, factor Z of K_z = ZZ', and a message.
 Approximation = tuple[Callable[..., "Landmarks"], Array, str]
 
 

@@ -23,8 +23,8 @@ _LEAST_ORDER = 2000
 # Ratio d / r of columns to components above which block Krylov replaces the covariance of dense
 # data: at this ratio block Krylov takes half of the time that the covariance takes.
 _COLUMNS_PER_VECTOR = 150
-# Time per multiplication: products of the covariance with vectors, relative to its computation. A
-# Cholesky decomposition counts as two products of matrices of its size.
+# Ratio of two times per scalar multiplication: in products of the covariance with vectors, and in
+# the computation of the covariance. A Cholesky decomposition counts as two matrix products.
 _SQUARED_PER_PRODUCT = 25
 
 

@@ -12,7 +12,7 @@ from ldr.solvers.manifolds.manifold import sym
 
 # Number of extra columns of a block, which accelerate the convergence of the wanted eigenvectors.
 _OVERSAMPLING = 6
-# A basis has _BLOCKS blocks; with over _ROOM_NUMBERS entries fewer, but at least _FEWEST_BLOCKS.
+# A basis has at most _BLOCKS blocks; only _FEWEST_BLOCKS blocks may exceed _ROOM_NUMBERS entries.
 _BLOCKS, _FEWEST_BLOCKS = 8, 3
 _ROOM_NUMBERS = 2**23
 # A unit vector lies in the span of the basis if its orthogonal part is shorter than this.
