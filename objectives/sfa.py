@@ -61,8 +61,8 @@ class SFA(StatedMethod, SlowMethod, OfFeatures):
     are the exact solution.
 
     Use it when samples are in time order, for slowly changing components; whiten=True measures
-    slowness relative to variance. If features differ in variance, only use it with whiten=True,
-    because otherwise features of small variance dominate.
+    slowness relative to variance. Do not use it with whiten=False if features differ in variance,
+    because then features of small variance dominate.
 
     Source: Wiskott & Sejnowski 2002; Cunningham & Ghahramani 2015, 3.1.6.
 
