@@ -10,11 +10,11 @@ import numpy as np
 
 from ldr.errors import in_words
 from ldr.inputs import as_data, as_objective, as_seconds, with_marks
-from ldr.objectives.coordinates import Axes
 from ldr.objectives.data.data import as_tuple
 from ldr.objectives.objective import L1, Objective, penalty_of, without_penalty
 from ldr.objectives.problem import Certificate, Placed, near
 from ldr.objectives.sparse import SparseMethod
+from ldr.objectives.view import Axes
 from ldr.result import Result
 from ldr.scaling import divided, undone
 from ldr.solvers import errors

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ldr.objectives.coordinates import signs
+from ldr.objectives.view import signs
 from ldr.solvers.checks import choice
 from ldr.solvers.errors import ArgumentError
 from ldr.solvers.manifolds import Array

@@ -1,6 +1,6 @@
 """Tables of a result's components, in its canonical coordinates, and numbers as text.
 
-See `ldr.objectives.coordinates`.
+See `ldr.objectives.view`.
 """
 
 from __future__ import annotations

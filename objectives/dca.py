@@ -9,7 +9,6 @@ from functools import cached_property
 
 import numpy as np
 
-from ldr.objectives.coordinates import Axes, Whitening
 from ldr.objectives.data.data import Data
 from ldr.objectives.data.stored import Change
 from ldr.objectives.families.pencil import SumOfSquares
@@ -19,7 +18,7 @@ from ldr.objectives.parameters import Need, number, whole
 from ldr.objectives.problem import BoundObjective, check_dimension
 from ldr.objectives.statistics import Moments, window_moments
 from ldr.objectives.statistics.covariance import Variation
-from ldr.objectives.view import Compact
+from ldr.objectives.view import Axes, Compact, Whitening
 from ldr.solvers.errors import ArgumentError
 from ldr.solvers.linalg.eigen import top_eigenvectors
 from ldr.solvers.manifolds import Array, Grassmann

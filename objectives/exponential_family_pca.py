@@ -10,7 +10,6 @@ import numpy as np
 import numpy.typing as npt
 import scipy
 
-from ldr.objectives.coordinates import Axes
 from ldr.objectives.data.data import Data
 from ldr.objectives.families.pairwise import on_some_rows
 from ldr.objectives.objective import Objective
@@ -18,7 +17,7 @@ from ldr.objectives.parameters import number, word
 from ldr.objectives.problem import BoundObjective, Fitted, LocalOptima, check_dimension
 from ldr.objectives.statistics.covariance import RowScatter, Variation
 from ldr.objectives.statistics.sums import counting_rows
-from ldr.objectives.view import LogCounts, View
+from ldr.objectives.view import Axes, LogCounts, View
 from ldr.solvers.deadline import steps
 from ldr.solvers.descent import LBFGS
 from ldr.solvers.errors import DataError

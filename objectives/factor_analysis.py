@@ -9,7 +9,6 @@ from typing import TypeAlias
 
 import numpy as np
 
-from ldr.objectives.coordinates import ColumnScaling, Scaling, Subspace
 from ldr.objectives.data.data import Data
 from ldr.objectives.data.memory import check_squares
 from ldr.objectives.data.samples import Samples
@@ -39,7 +38,7 @@ from ldr.objectives.statistics.covariance import (
 )
 from ldr.objectives.statistics.products import CentredRows, Correlations, Form
 from ldr.objectives.statistics.sums import weighted
-from ldr.objectives.view import Compact, View
+from ldr.objectives.view import ColumnScaling, Compact, Scaling, Subspace, View
 from ldr.solvers.checks import SMALLEST
 from ldr.solvers.errors import DataError, SingularError
 from ldr.solvers.likelihoods import VariableProjection

@@ -9,7 +9,6 @@ from functools import cached_property
 
 import numpy as np
 
-from ldr.objectives.coordinates import Axes
 from ldr.objectives.data.data import Data
 from ldr.objectives.data.samples import Samples
 from ldr.objectives.families.whitened import Unwhitened, Whitened, whiten_rows
@@ -18,7 +17,7 @@ from ldr.objectives.parameters import Need, number, whole
 from ldr.objectives.problem import BoundObjective, check_dimension
 from ldr.objectives.starts import few_or_more, random_directions
 from ldr.objectives.statistics.covariance import Variation
-from ldr.objectives.view import Compact, Range
+from ldr.objectives.view import Axes, Compact, Range
 from ldr.solvers.errors import ArgumentError
 from ldr.solvers.manifolds import Array, Stiefel
 from ldr.solvers.problem import Point

@@ -12,7 +12,6 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from ldr.objectives.coordinates import Axes
 from ldr.objectives.data.data import Data
 from ldr.objectives.data.samples import Samples
 from ldr.objectives.families.projected import (
@@ -38,6 +37,7 @@ from ldr.objectives.starts import few_or_more, fourth_order_directions, oriented
 from ldr.objectives.statistics.covariance import Variation
 from ldr.objectives.statistics.sums import counted_rows
 from ldr.objectives.trials import inverse_in_pairs
+from ldr.objectives.view import Axes
 from ldr.solvers.linalg.eigen import symmetric_eigen
 from ldr.solvers.manifolds import Array, Euclidean, Manifold, Stiefel
 from ldr.solvers.problem import Point, Preconditioner

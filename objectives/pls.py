@@ -8,7 +8,6 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
-from ldr.objectives.coordinates import Axes, Subspace, signs
 from ldr.objectives.data.data import Data, UnknownError
 from ldr.objectives.families.matrices import DataSums, PairMatrices
 from ldr.objectives.families.multi_block import MultiTrace, multi_trace
@@ -28,7 +27,7 @@ from ldr.objectives.regression import (
     unit_of,
 )
 from ldr.objectives.statistics.covariance import Variation
-from ldr.objectives.view import Compact, View
+from ldr.objectives.view import Axes, Compact, Subspace, View, signs
 from ldr.solvers.linalg.bounds import SUMS_ROUNDING
 from ldr.solvers.linalg.eigen import power_of_two
 from ldr.solvers.linalg.products import LessMeans

@@ -11,10 +11,9 @@ from typing import TYPE_CHECKING, Protocol, Self, TypeAlias, TypeVar, runtime_ch
 
 import numpy as np
 
-from ldr.objectives.coordinates import Axes, signs
 from ldr.objectives.prediction import Answers, Predictor
 from ldr.objectives.statistics.covariance import Variation
-from ldr.objectives.view import View
+from ldr.objectives.view import Axes, View, signs
 from ldr.solvers.checks import Pickled
 from ldr.solvers.errors import ArgumentError
 from ldr.solvers.manifolds import Array, Grassmann, Orthonormal, polar_factor

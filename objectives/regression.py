@@ -11,7 +11,6 @@ import numpy as np
 import numpy.typing as npt
 import scipy
 
-from ldr.objectives.coordinates import Axes, Scaling, signs
 from ldr.objectives.data.data import Data
 from ldr.objectives.data.sample_metadata import as_labels, is_text
 from ldr.objectives.data.samples import Samples
@@ -30,7 +29,7 @@ from ldr.objectives.statistics import ViewMoments, view_moments
 from ldr.objectives.statistics.covariance import KnownScatter, RowScatter, Variation
 from ldr.objectives.statistics.products import column_means, scaled_rows, shifted_rows
 from ldr.objectives.statistics.sums import weighted
-from ldr.objectives.view import Compact, View, check_varies, noted, span_of
+from ldr.objectives.view import Axes, Compact, Scaling, View, check_varies, noted, signs, span_of
 from ldr.solvers.checks import LARGEST
 from ldr.solvers.coordinate_descent import CoordinateDescent
 from ldr.solvers.deadline import decomposing

@@ -9,7 +9,6 @@ from typing import Any
 
 import numpy as np
 
-from ldr.objectives.coordinates import Axes, Coordinates
 from ldr.objectives.data.data import Data, UnknownError
 from ldr.objectives.families.matrices import (
     Against,
@@ -34,7 +33,7 @@ from ldr.objectives.statistics import pair_moments
 from ldr.objectives.statistics.covariance import Variation
 from ldr.objectives.statistics.shrinkage import JointShrinkage, chosen_by, ledoit_wolf
 from ldr.objectives.statistics.time import count_pairs
-from ldr.objectives.view import Compact, Quadratic
+from ldr.objectives.view import Axes, Compact, Coordinates, Quadratic
 from ldr.solvers.errors import ArgumentError, TooLargeError
 from ldr.solvers.linalg.products import LessMeans
 from ldr.solvers.manifolds import Array, polar_factor

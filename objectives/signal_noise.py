@@ -10,7 +10,6 @@ from itertools import combinations
 import numpy as np
 import numpy.typing as npt
 
-from ldr.objectives.coordinates import Axes, Coordinates
 from ldr.objectives.data.data import Data
 from ldr.objectives.data.sample_metadata import as_array, distinct
 from ldr.objectives.data.stored import Change
@@ -29,7 +28,7 @@ from ldr.objectives.statistics.covariance import KnownScatter, Variation
 from ldr.objectives.statistics.products import ProductOf
 from ldr.objectives.statistics.shrinkage import ledoit_wolf
 from ldr.objectives.statistics.sums import membership
-from ldr.objectives.view import Compact
+from ldr.objectives.view import Axes, Compact, Coordinates
 from ldr.solvers.errors import ArgumentError, DataError
 from ldr.solvers.manifolds import Array
 

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ldr.objectives.coordinates import Axes
 from ldr.objectives.data.data import Data
 from ldr.objectives.families.matrices import Codes, DataSums, PencilMatrices, SpectralMatrices
 from ldr.objectives.families.pencil import Shrinking
@@ -23,6 +22,7 @@ from ldr.objectives.slices import sliced
 from ldr.objectives.statistics.covariance import Variation
 from ldr.objectives.statistics.products import scaled_rows
 from ldr.objectives.statistics.sums import class_averages
+from ldr.objectives.view import Axes
 from ldr.solvers.manifolds import Array
 
 if TYPE_CHECKING:

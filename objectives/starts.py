@@ -9,9 +9,9 @@ from typing import Any, cast
 
 import numpy as np
 
-from ldr.objectives.coordinates import TIED
 from ldr.objectives.problem import BoundObjective
 from ldr.objectives.statistics.sums import Codes, class_sums, counted_rows, weighted
+from ldr.objectives.view import TIED
 from ldr.solvers.descent import LBFGS
 from ldr.solvers.linalg.eigen import (
     generalised_top_eigenvectors,

@@ -13,7 +13,6 @@ from typing import Any, cast
 
 import numpy as np
 
-from ldr.objectives.coordinates import Axes, Whitening
 from ldr.objectives.data.array_types import Cells
 from ldr.objectives.data.data import Data, UnknownError
 from ldr.objectives.data.stored import Change
@@ -30,7 +29,7 @@ from ldr.objectives.statistics import Codes
 from ldr.objectives.statistics.covariance import Variation
 from ldr.objectives.statistics.products import Squares
 from ldr.objectives.statistics.sums import class_averages
-from ldr.objectives.view import Compact
+from ldr.objectives.view import Axes, Compact, Whitening
 from ldr.solvers.errors import ArgumentError, DataError, SingularError
 from ldr.solvers.linalg.eigen import rank_tolerance
 from ldr.solvers.manifolds import Array, Euclidean

@@ -17,7 +17,6 @@ from itertools import product
 
 import numpy as np
 
-from ldr.objectives.coordinates import Axes
 from ldr.objectives.data.data import Data
 from ldr.objectives.data.sample_metadata import Marks
 from ldr.objectives.data.samples import Samples
@@ -30,7 +29,7 @@ from ldr.objectives.starts import principal_directions, sliced_directions
 from ldr.objectives.statistics import ClassMoments, class_moments
 from ldr.objectives.statistics.covariance import Variation
 from ldr.objectives.statistics.sums import Codes, weighted
-from ldr.objectives.view import Range
+from ldr.objectives.view import Axes, Range
 from ldr.solvers.deadline import check
 from ldr.solvers.descent import LBFGS
 from ldr.solvers.errors import ArgumentError, DataError

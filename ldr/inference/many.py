@@ -15,7 +15,6 @@ import numpy.typing as npt
 
 from ldr.errors import in_words
 from ldr.inputs import as_objective
-from ldr.objectives.coordinates import signs
 from ldr.objectives.data.data import UnknownError, as_tuple, single
 from ldr.objectives.data.samples import fold
 from ldr.objectives.families.matrices import Solvable, StackedOptima
@@ -23,6 +22,7 @@ from ldr.objectives.families.stacked import StackedData, StackedRows
 from ldr.objectives.families.stated import StatedMethod
 from ldr.objectives.objective import Objective
 from ldr.objectives.parameters import Need
+from ldr.objectives.view import signs
 from ldr.solvers.checks import Pickled, whole
 from ldr.solvers.checks import workers as check_workers
 from ldr.solvers.errors import DataError

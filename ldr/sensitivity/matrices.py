@@ -16,7 +16,6 @@ from typing import Any
 import jax.numpy as jnp
 import numpy as np
 
-from ldr.objectives.coordinates import Columns
 from ldr.objectives.data.data import Data, UnknownError
 from ldr.objectives.families.matrices import (
     CorrelationMatrices,
@@ -31,6 +30,7 @@ from ldr.objectives.families.matrices import (
 )
 from ldr.objectives.families.whitened_trace import SpectralTrace
 from ldr.objectives.objective import Objective
+from ldr.objectives.view import Columns
 from ldr.sensitivity.forms import (
     STATIC,
     Closure,

@@ -9,9 +9,9 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy.linalg import norm
 
-from ldr.objectives.coordinates import Axes
 from ldr.objectives.exponential_family_pca import NaturalParameters
 from ldr.objectives.problem import BoundObjective, Placed, has_orthonormal_maps, turned_point
+from ldr.objectives.view import Axes
 from ldr.solvers.errors import SingularError
 from ldr.solvers.manifolds import Array
 from ldr.solvers.manifolds.manifold import sym

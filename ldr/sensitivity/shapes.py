@@ -15,12 +15,12 @@ from typing import Any
 
 import numpy as np
 
-from ldr.objectives.coordinates import Axes
 from ldr.objectives.data.data import Data
 from ldr.objectives.families.composite import TraceSum, WeightedSum
 from ldr.objectives.families.pairwise import LabelledPairs
 from ldr.objectives.families.projected import Projected
 from ldr.objectives.objective import Objective, Sum
+from ldr.objectives.view import Axes
 from ldr.sensitivity import methods
 from ldr.sensitivity.forms import added, centred
 from ldr.sensitivity.matrices import of_matrices

@@ -10,7 +10,6 @@ from typing import Any, Protocol, Self, runtime_checkable
 
 import numpy as np
 
-from ldr.objectives.coordinates import Columns, Coordinates, Subspace
 from ldr.objectives.families.trace import Trace
 from ldr.objectives.problem import (
     BoundObjective,
@@ -24,7 +23,7 @@ from ldr.objectives.problem import (
     like,
     near,
 )
-from ldr.objectives.view import noted
+from ldr.objectives.view import Columns, Coordinates, Subspace, noted
 from ldr.solvers.errors import ArgumentError
 from ldr.solvers.linalg.eigen import length
 from ldr.solvers.manifolds import (

@@ -16,7 +16,6 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ldr.objectives.coordinates import Axes, ColumnScaling
 from ldr.objectives.data.array_types import Cells
 from ldr.objectives.data.data import Data
 from ldr.objectives.data.samples import Beside, Samples
@@ -25,7 +24,7 @@ from ldr.objectives.factor_model import FactorModel, Observed, Posterior, outer,
 from ldr.objectives.families.row_sum import InParts, Remembered, SumPoint, TermOfPoints
 from ldr.objectives.problem import BoundObjective, Fitted, Stated
 from ldr.objectives.statistics.covariance import DenseCovariance, Variation
-from ldr.objectives.view import View
+from ldr.objectives.view import Axes, ColumnScaling, View
 from ldr.solvers.errors import DataError, SingularError
 from ldr.solvers.likelihoods import Imputation
 from ldr.solvers.linalg.eigen import scaled_factor

@@ -16,7 +16,6 @@ import numpy.typing as npt
 import scipy
 from scipy.linalg import block_diag
 
-from ldr.objectives.coordinates import Axes
 from ldr.objectives.data.data import Data
 from ldr.objectives.families.joint_bound import MultiBound, joint_inverse
 from ldr.objectives.families.whitened import add_ridge, ridge_amount
@@ -26,7 +25,7 @@ from ldr.objectives.starts import random_directions
 from ldr.objectives.statistics import ViewMoments, view_moments
 from ldr.objectives.statistics.covariance import KnownScatter, Variation
 from ldr.objectives.statistics.shrinkage import JointShrinkage, chosen_by
-from ldr.objectives.view import Compact, Range, View, noted, span_of
+from ldr.objectives.view import Axes, Compact, Range, View, noted, span_of
 from ldr.solvers.errors import SingularError
 from ldr.solvers.linalg.bounds import SUMS_ROUNDING
 from ldr.solvers.linalg.eigen import power_of_two, rank_tolerance, top_eigenvectors, unit_diagonal

@@ -17,7 +17,6 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ldr.objectives.coordinates import Axes, ColumnScaling
 from ldr.objectives.data.array_types import Cells
 from ldr.objectives.data.data import Data
 from ldr.objectives.data.sample_metadata import Marks, as_array, as_labels
@@ -41,6 +40,7 @@ from ldr.objectives.statistics.sums import (
     typical_length,
     weighted,
 )
+from ldr.objectives.view import Axes, ColumnScaling
 from ldr.solvers.deadline import check, steps
 from ldr.solvers.descent import LBFGS
 from ldr.solvers.errors import DataError

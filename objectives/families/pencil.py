@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, NoReturn
 import numpy as np
 
 from ldr.objectives import statistics
-from ldr.objectives.coordinates import Coordinates
 from ldr.objectives.data.array_types import Cells
 from ldr.objectives.data.data import Data, UnknownError
 from ldr.objectives.data.samples import Samples
@@ -19,7 +18,7 @@ from ldr.objectives.objective import Objective
 from ldr.objectives.parameters import number, optional_word
 from ldr.objectives.prediction import Groups
 from ldr.objectives.statistics.covariance import KnownScatter
-from ldr.objectives.view import Compact, View
+from ldr.objectives.view import Compact, Coordinates, View
 from ldr.solvers.checks import LARGEST
 from ldr.solvers.errors import DataError
 from ldr.solvers.linalg.eigen import length

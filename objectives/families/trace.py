@@ -9,7 +9,6 @@ from functools import cached_property
 
 import numpy as np
 
-from ldr.objectives.coordinates import Axes
 from ldr.objectives.problem import (
     NEARLY_COLLINEAR,
     PROVED_GLOBAL,
@@ -19,7 +18,7 @@ from ldr.objectives.problem import (
     check_dimension,
 )
 from ldr.objectives.statistics.covariance import CovarianceOperator, Variation
-from ldr.objectives.view import IN_RANGE, Range, View, span_of
+from ldr.objectives.view import IN_RANGE, Axes, Range, View, span_of
 from ldr.solvers.linalg.bounds import OF_SUMS, largest_sum_bound
 from ldr.solvers.linalg.eigen import few_of_many, power_of_two, scaled_factor, top_eigenvectors
 from ldr.solvers.linalg.krylov import Ritz, block_krylov

@@ -13,7 +13,6 @@ import numpy as np
 import scipy
 from scipy.linalg.lapack import dsygv
 
-from ldr.objectives.coordinates import Axes
 from ldr.objectives.families.pencil import RowPencil, check_comparable, diagonal
 from ldr.objectives.families.whitened import add_ridge, ridge_amount
 from ldr.objectives.objective import Objective
@@ -26,7 +25,7 @@ from ldr.objectives.problem import (
     check_dimension,
 )
 from ldr.objectives.statistics.covariance import Variation
-from ldr.objectives.view import Range, check_varies, span_of
+from ldr.objectives.view import Axes, Range, check_varies, span_of
 from ldr.solvers.checks import number, whole
 from ldr.solvers.deadline import decomposing
 from ldr.solvers.errors import ArgumentError, SingularError

@@ -11,7 +11,6 @@ from operator import itemgetter
 
 import numpy as np
 
-from ldr.objectives.coordinates import Axes
 from ldr.objectives.data.stored import Change
 from ldr.objectives.families.multi_block import (
     Blocks,
@@ -38,7 +37,7 @@ from ldr.objectives.problem import (
 from ldr.objectives.statistics import ViewMoments, view_moments
 from ldr.objectives.statistics.covariance import Variation
 from ldr.objectives.statistics.shrinkage import JointShrinkage, chosen_by
-from ldr.objectives.view import Compact, View, noted, span_of
+from ldr.objectives.view import Axes, Compact, View, noted, span_of
 from ldr.solvers.deadline import decomposing
 from ldr.solvers.linalg.eigen import top_singular
 from ldr.solvers.manifolds import Array, polar_factor

@@ -18,13 +18,20 @@ from typing import TypeVar
 
 import numpy as np
 
-from ldr.objectives.coordinates import Coordinates, Whitening, inverse_root
 from ldr.objectives.data.samples import Samples
 from ldr.objectives.data.stored import Change
 from ldr.objectives.families.pencil import SumOfSquares, check_comparable, diagonal
 from ldr.objectives.statistics import Moments, moments
 from ldr.objectives.statistics.covariance import KnownScatter
-from ldr.objectives.view import Compact, Range, check_varies, nothing_varies
+from ldr.objectives.view import (
+    Compact,
+    Coordinates,
+    Range,
+    Whitening,
+    check_varies,
+    inverse_root,
+    nothing_varies,
+)
 from ldr.solvers.errors import ArgumentError
 from ldr.solvers.linalg.bounds import SUMS_ROUNDING
 from ldr.solvers.linalg.eigen import (

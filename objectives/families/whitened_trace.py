@@ -10,12 +10,12 @@ from typing import Any
 
 import numpy as np
 
-from ldr.objectives.coordinates import Axes
 from ldr.objectives.families.pencil import RowPencil, check_comparable
 from ldr.objectives.families.trace import Trace
 from ldr.objectives.families.whitened import Unwhitened, whiten
 from ldr.objectives.problem import Stated
 from ldr.objectives.statistics.covariance import Variation
+from ldr.objectives.view import Axes
 from ldr.solvers.linalg.eigen import length, symmetric_eigen
 from ldr.solvers.manifolds import Array
 

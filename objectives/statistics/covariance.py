@@ -10,7 +10,6 @@ from typing import Protocol
 import numpy as np
 import scipy
 
-from ldr.objectives.coordinates import Basis
 from ldr.objectives.data.samples import BLOCK_NUMBERS, WIDE, Samples
 from ldr.objectives.statistics import mean, moments
 from ldr.objectives.statistics.products import column_means, scaled_rows, shifted_rows
@@ -312,6 +311,14 @@ def _variation_sums(piece: Samples, centre: Array, P: Array) -> Array:
     sums[:, -3] = np.einsum("ij,ij->j", counted, Z)
     sums[:, -2] = counted.sum(axis=0)
     return sums
+
+
+class Basis(Protocol):
+    """An orthonormal basis Q of a subspace, by the products QZ and Q'M."""
+
+    def lift(self, Z: Array) -> Array: ...
+
+    def lower(self, M: Array) -> Array: ...
 
 
 @dataclass(frozen=True)

@@ -8,11 +8,11 @@ from sklearn import cross_decomposition, datasets
 
 import ldr
 from ldr.objectives import named
-from ldr.objectives.coordinates import signs
 from ldr.objectives.data.data import as_tuple
 from ldr.objectives.data.opening import as_samples
 from ldr.objectives.parameters import Need
 from ldr.objectives.statistics.covariance import RowScatter
+from ldr.objectives.view import signs
 from tests import real_data
 from tests.objectives.methods import RANDOM, name_of
 

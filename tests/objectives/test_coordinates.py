@@ -5,7 +5,7 @@ import pytest
 import scipy
 
 from ldr.objectives import OrthogonalLDA
-from ldr.objectives.coordinates import Columns, Whitening
+from ldr.objectives.view import Columns, Whitening
 from tests.objectives.methods import LABELS, X, bound
 
 
