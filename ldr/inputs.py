@@ -144,7 +144,7 @@ def covariance(
     """Make samples with a given covariance or correlation matrix, for `ldr.solve`.
 
     Methods that need only a covariance, such as pca, ppca, fa, cca, pls and regressions, accept the
-    result as X. It consists of at most 2 d weighted rows, whose covariance is exactly S.
+    result as X. The result consists of at most 2 d weighted rows, whose covariance is exactly S.
 
     Parameters
     ----------

@@ -75,8 +75,8 @@ class Progress:
     """Show the progress of a run on the terminal; without a terminal nothing is shown.
 
     The line shows the iteration, the minimised value, the norm of the gradient, its tolerance, and
-    the time. The line of the terminal is completed at the end of the observer's context manager;
-    without one, when the run converges, another run starts, or the observer is deleted.
+    the time. The line is completed at the end of a ``with`` block of the observer; without a block,
+    when the run converges, another run starts, or the observer is deleted.
 
     Parameters
     ----------

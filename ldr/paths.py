@@ -232,10 +232,10 @@ def path(
         columns.
     folds : int or splitter of scikit-learn, optional
         Score each dimension on held-out samples as `ldr.score` does; pca and its variants on
-        held-out entries of X. Statistics are computed from training samples. A number selects
-        `GroupKFold` with groups and shuffled `KFold` without groups, stratified for labels. A
-        number divides time series into whole trials or, without trials, into blocks separated by
-        gaps. A splitter, such as `LeaveOneOut()`, divides samples or trials, but not a background.
+        held-out entries of X. Statistics are computed from training samples. A number of folds
+        selects `GroupKFold` with groups and shuffled `KFold` without groups, stratified for labels.
+        Time series are divided into whole trials or, without trials, into blocks separated by gaps.
+        A splitter, such as `LeaveOneOut()`, divides samples or trials, but not a background.
     rule : {"best", "one-standard-error"}, optional
         Rule for `chosen`: the best pooled score, or the smallest r whose score is within one
         standard error of the best. The latter is the default for scores of predictions, or of

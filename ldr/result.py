@@ -269,9 +269,9 @@ class Result(Pickled, Generic[Matrices]):
         - Methods of labels predict the most probable class. Classes are assumed Gaussian in the
           projection, with their own means, the common covariance S_W/n, and class shares as priors.
         - Methods of two views predict the second view by least squares on the projection of the
-          first. If Y is the projected first view and Xb the centred second view, the coefficients
-          are B = (Y'Y)^{-1} Y'Xb; the map of the second view for reduced-rank-regression. The
-          prediction for a new sample with the projection y is mean_b + y B.
+          first: its mean plus y B for a new sample with the projection y. If Y is the projected
+          first view and Xb the centred second view, B = (Y'Y)^{-1} Y'Xb; for
+          reduced-rank-regression B is the map of the second view.
 
         Parameters
         ----------

@@ -140,9 +140,9 @@ class CCA(ShrinkingCorrelation, transposed=False, scale_free=True, stacks=True, 
     by invertible affine maps of either view. For views with d_a and d_b features and n samples,
     max(0, d_a + d_b - (n - 1)) correlations are 1, with a warning. For more views take mcca.
 
-    Use it for the textbook's canonical correlations, whose components are uncorrelated but whose
-    directions are not orthogonal. Do not use it with more features than samples, where every
-    correlation is 1: give shrinkage or a ridge, or take pls.
+    Use it for uncorrelated components, as in most textbooks; their directions are not orthogonal.
+    Do not use it with more features than samples, where every correlation is 1: give shrinkage or a
+    ridge, or take pls.
 
     Source: Hotelling 1936; Burges 2010, 4.4.
     """

@@ -92,9 +92,9 @@ class FactorAnalysis(
     point psi contains the residual variances of each feature in a regression on all others; half of
     the variances if C is singular. For another initial point, r features are selected stepwise by
     the likelihood, and psi contains the residual variances in a regression on them. Many Heywood
-    cases (zero noise variances) are near the second point. Local optima are common if n is small or
-    r too large. The result's `model` scores samples, imputes missing entries and returns posterior
-    covariances and the Bayesian information criterion (BIC).
+    cases (zero noise variances) are near this second initial point. Local optima are common if n is
+    small or r too large. The result's `model` scores samples, imputes missing entries and returns
+    posterior covariances and the Bayesian information criterion (BIC).
 
     Missing entries of X are NaN. If entries are missing, the likelihood of the observed entries is
     maximised over M, log psi and the mean. With ``solver="em"`` expectation maximisation is used.

@@ -81,8 +81,8 @@ class NCA(NeighbourMethod):
     on the scale of M but not on rotations. P = M'. If nearest neighbours in the projection classify
     all samples correctly, the value increases with the scale of M towards n. For a large M the
     objective saturates: every sum over j is 0 or 1, and the gradient vanishes. A message and the
-    certificate report such a vanishing gradient (saturation). Local optima exist: in about one of
-    ten data sets a random start (`starts=`) finds a better optimum, which classifies one or two
+    certificate report a gradient that vanishes because M is large. Local optima exist: in about one
+    of ten data sets a random start (`starts=`) finds a better optimum, which classifies one or two
     more samples correctly. An evaluation takes O(n^2 r) time; memory is O(n (d + r)), and O(n^2)
     for at most 2048 samples. The baseline is orthogonal-lda, scaled to unit variance within
     classes. From each start that is not given as a matrix, the solver proceeds by annealing.

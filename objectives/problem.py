@@ -118,11 +118,11 @@ Fitted: TypeAlias = Mapping[str, float | Array]
 class BoundObjective(Problem):
     """An objective on data: a Problem in the solver's coordinates, mapped to the user's.
 
-    Subclasses implement traces, trace ratios, ... Methods of this library set these attributes:
+    Subclasses are traces, trace ratios and so on. Methods of this library set these attributes:
 
     Attributes
     ----------
-    objective : Stated
+    objective : Objective
         Method with its parameters.
     manifold : Manifold
         Manifold of the solver's variable.
@@ -203,8 +203,8 @@ class BoundObjective(Problem):
         """Return the canonical axes of M; `seen` has the covariances of the projected rows.
 
         If only the span of M matters, the canonical axes are the principal axes of the projected
-        rows. If their covariance is unknown (None in `seen`), the axes depend on M only.
-        Exchangeable columns are ordered by variance.
+        rows. If the covariance of these rows is unknown (None in `seen`), the axes depend on M
+        only. Exchangeable columns are ordered by variance.
         """
         first, *others = self.manifold.factors[: len(self.views)]
         if others or not isinstance(first, Grassmann):

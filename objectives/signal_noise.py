@@ -263,7 +263,7 @@ class DemixedPCA(Objective, weighted=True, transposed=False):
     Parameters
     ----------
     of : tuple of tuples of int
-        Sets of factors; a factor is the index of its column in y. X_f sums their contributions.
+        Sets of factors; a factor is the index of its column in y. X_f is the sum over the sets.
     ridge : float
         Constant added to the diagonal of X'X, relative to the mean of the diagonal.
     """

@@ -75,7 +75,7 @@ class SIR(Shrinking, StatedMethod, SlicedMethod, stacks=True):
     classes as slices the span of M equals that of lda.
 
     Use it when a response depends on few directions of X, and X is roughly elliptically
-    distributed. Do not use it if the response is a symmetric function of X (y = x_1^2): take save.
+    distributed. Do not use it for a response symmetric in X (y = x_1^2): use SAVE.
 
     Source: Li 1991; Burges 2010, 4.5.
     """
@@ -144,13 +144,13 @@ class DirectionalRegression(Shrinking, StatedMethod, SlicedMethod):
         \max_M \operatorname{tr}\left(M'\, \mathrm{E}(2I - A)^2 M\right), \quad A =
         \mathrm{E}[(z - z')(z - z')' \mid y, y']
 
-    The samples (z, y) and (z', y') are independent, and whitened: z = C^{-1/2}(x - mean). The
-    responses y and y' are sliced. Given the slices, A is the second-moment matrix of z - z', which
-    is 2I if slices carry no information about z. For slices b with shares p_b and second-moment
-    matrices V_b of z, and with the covariance K of the slices' means of z, the matrix E(2I - A)^2
-    equals 2 sum_b p_b V_b^2 + 2K^2 + 2 tr(K) K - 2I. Its top eigenvectors are the exact solution M,
-    and P = M'C^{-1/2}. Directional regression finds the dependence that sir and save find, with
-    fewer samples than save. With a ridge or shrinkage of C, Cov(z) takes the place of I.
+    The samples (z, y) and (z', y') are independent, with z = C^{-1/2}(x - mean) and sliced
+    responses. Given the slices, A is the second-moment matrix of z - z', 2I if slices carry no
+    information about z. For slices b with shares p_b and second-moment matrices V_b of z, and with
+    the covariance K of the slices' means of z, the matrix E(2I - A)^2 equals 2 sum_b p_b V_b^2 +
+    2K^2 + 2 tr(K) K - 2I. The top eigenvectors of E(2I - A)^2 are the exact solution M, and P =
+    M'C^{-1/2}. Directional regression finds the dependence that sir and save find, with fewer
+    samples than save. With a ridge or shrinkage of C, Cov(z) takes the place of I.
 
     Use it instead of save if samples are few: the response may depend on the mean or the spread of
     X. Do not use it for X far from Gaussian, because the moments are then biased: take sdr or gkdr.

@@ -186,7 +186,7 @@ class SparsePCA(SparseMethod):
     norm ||M||_1 is at most r sqrt(d), and at least r, the norm if each column of M has a single
     nonzero entry. Zeros of M are exact. P = M'.
 
-    For the baseline V are the varimax-rotated loadings of pca. The entries of X'XV are
+    For the baseline the entries of X'XV, V the varimax-rotated loadings of pca, are
     soft-thresholded by lambda/2, and the columns orthonormalised, with the same zeros if possible.
     The solver is smoothing continuation, then manifold proximal gradients; local optima exist.
 

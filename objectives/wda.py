@@ -325,7 +325,7 @@ class WDA(Objective, weighted=True, by_pairs=True, predicts="classes", sparse=Fa
     reg, mass is transported between near samples only, so that classes may have several clusters. P
     = M'. Local optima exist: the default starts are the solution for infinite reg (the baseline),
     orthogonal-lda and pca. With fewer samples than features some M map every class to a point, and
-    the ratio is 0. Among these M the solution has the largest squared distances of class means.
+    the ratio is 0; among such M the solution has the largest squared distances of class means.
 
     An evaluation takes O(iterations n^2) time and memory for the distances between the two largest
     classes. For more than 10,000 samples, and for samples in files, the samples are divided into

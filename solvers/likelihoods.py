@@ -85,7 +85,7 @@ class VariableProjection(Solver[State]):
     """Limited-memory BFGS on the profile: f minimised in closed form over some variables.
 
     Where the eliminated variables are optimal, the gradient of f in them is zero, and the gradient
-    of f in the remaining variables is that of the profile. The norms of both gradients are equal.
+    of f in the remaining variables is that of the profile. Both gradients have the same norm.
     Eliminated variables of the initial point are replaced by the optimal ones. The problem must
     have three methods: `profile`, the problem of the remaining variables; `restrict`, the remaining
     variables of a point; and `complete`, the whole point of given remaining variables.

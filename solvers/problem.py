@@ -50,7 +50,7 @@ class Problem(ABC):
     """A function on a manifold: a smooth part, given by `at`, plus an optional penalty.
 
     The attribute `preconditioner_cost` is the cost of computing a preconditioner, in Hessian
-    products. A preconditioner is computed after an inner iteration of more products than this.
+    products; a preconditioner is computed only after an inner iteration of more products.
     """
 
     manifold: Manifold

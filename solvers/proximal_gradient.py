@@ -203,9 +203,9 @@ class ProximalGradient(Solver[ProximalState]):
     length t is Barzilai and Borwein's, shortened until f + h decreases sufficiently (a non-monotone
     search). In Euclidean space ManPG is the proximal gradient method.
 
-    Proximal gradients converge linearly. On matrices with the same zeros and signs of entries, the
-    problem is smooth, and a trust region finishes the run. An entry of M that reaches zero on the
-    way is fixed at zero.
+    Proximal gradients converge linearly. On matrices with the zeros and signs of the current M the
+    problem is smooth, and a trust region finishes the run. An entry that reaches zero in the trust
+    region is fixed at zero.
 
     Source: S. Chen, S. Ma, A. M.-C. So and T. Zhang, Proximal gradient method for nonsmooth
     optimization over the Stiefel manifold, SIAM J. Optim. 30 (2020).

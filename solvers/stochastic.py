@@ -42,8 +42,8 @@ class SVRG(Solver[AnchorState]):
     gives the stochastic gradient v = p (grad f_i(W) - T grad f_i(A)) + T g, where T transports
     gradients from A to W. The stochastic gradient is unbiased, and its variance vanishes as W and A
     approach the optimum: steps of constant size converge linearly. A step is -rate H v, where H is
-    the inverse Hessian of limited-memory BFGS. For H the gradients of the same part are compared at
-    both ends of a step. The last iterate W of an epoch becomes the next anchor if the value or the
+    the inverse Hessian of limited-memory BFGS. For H the gradients of one part are compared at both
+    ends of a step. The last iterate W of an epoch becomes the next anchor if the value or the
     gradient norm is smaller at W; otherwise the epoch is discarded and the rate halved. An epoch
     reads all data twice.
 
@@ -53,8 +53,8 @@ class SVRG(Solver[AnchorState]):
     Source: R. Johnson and T. Zhang, Accelerating stochastic gradient descent using predictive
     variance reduction, NIPS 2013; P. Moritz, R. Nishihara and M. I. Jordan, A linearly-convergent
     stochastic L-BFGS algorithm, AISTATS 2016; on manifolds H. Zhang, S. J. Reddi and S. Sra,
-    Riemannian SVRG, NIPS 2016. The use of gradients of the same part for H is due to N. N.
-    Schraudolph, J. Yu and S. Guenter, AISTATS 2007.
+    Riemannian SVRG, NIPS 2016. The use of gradients of one part for H is due to N. N. Schraudolph,
+    J. Yu and S. Guenter, AISTATS 2007.
     """
 
     name = "svrg"

@@ -112,8 +112,8 @@ class Bootstrap(Pickled):
     def interval(self, level: float = 0.9) -> PerView:
         """Return an interval for every entry of P: BCa with ``bca=True``, else percentiles.
 
-        The maps of the draws are rotated towards P before the quantiles are computed. An interval
-        therefore refers to an entry of the true map after such a rotation.
+        The maps of the draws are rotated towards P before the quantiles are computed: an interval
+        is for an entry of the true map after the same rotation.
 
         Parameters
         ----------

@@ -352,14 +352,14 @@ def permutation_test(
         ``null="rows"`` permutes all samples, which are assumed independent. ``null="within"``
         permutes samples within each group; the samples of a group are assumed exchangeable.
         ``null="groups"`` exchanges y between whole groups, also of unequal sizes; y must be
-        constant within each group. For several views whole trials of equal length are permuted in
-        all views but the first. ``null="groups"`` assumes that groups are independent and
-        identically distributed: if trials share a drift over the session, the test rejects far too
-        often. ``null="shift"`` shifts y, all views but the first, or every column circularly within
-        groups, which keeps autocorrelations. The test with ``null="shift"`` is approximate, for
-        stationary series; p is at least 1/n. The default "auto" means "rows" without groups. With
-        groups, "auto" means "groups" if y is constant within each group, or if several views have
-        trials of equal length; otherwise "within".
+        constant within each group. For several views ``null="groups"`` permutes whole trials of
+        equal length, in all views but the first. ``null="groups"`` assumes that groups are
+        independent and identically distributed: if trials share a drift over the session, the test
+        rejects far too often. ``null="shift"`` shifts y, all views but the first, or every column
+        circularly within groups, which keeps autocorrelations. The test with ``null="shift"`` is
+        approximate, for stationary series; p is at least 1/n. If no groups are given, the default
+        "auto" means "rows". If groups are given, "auto" means "groups" if y is constant within each
+        group, or if several views have trials of equal length; otherwise "within".
     groups : array (n,), optional
         Subject, block or trial of each sample. Data from `ldr.trials` need no groups. For methods
         with time order groups are trials, as in `ldr.solve`.
@@ -386,7 +386,7 @@ def permutation_test(
     Raises
     ------
     ldr.errors.ArgumentError
-        `null` does not apply, groups allow fewer than 20 permutations, or distances are given.
+        `null` does not fit the method, groups allow under 20 permutations, or X has distances.
     ldr.errors.SingularError
         Samples are so few that all permutations have equal values: give ridge= or shrinkage=.
     ldr.errors.DataError
@@ -601,8 +601,8 @@ def parametric_test(
     d_j^2/(1 - d_j^2), and by Roy's largest root d_1^2/(1 - d_1^2). The p-value of Roy's root is too
     small: the F statistic of Roy's root is a bound.
 
-    The tests of sir and save have the hypothesis that only the first k directions are informative,
-    and statistics with asymptotic chi-square distributions. The statistic of sir is n sum_{j>k}
+    For sir and save the hypothesis is that only the first k directions are informative; the
+    statistics have asymptotic chi-square distributions. The statistic of sir is n sum_{j>k}
     lambda_j, with eigenvalues lambda_j. The statistic of save is (n/2) sum_h f_h ||T'(I -
     V_h)T||^2, where f_h is the share of slice h, V_h is the covariance of the whitened samples in
     slice h, and the columns of T are the directions after the k-th.

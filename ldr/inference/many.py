@@ -314,8 +314,8 @@ def solve_many(
     Methods with an eigen-solution (pca, lda, orthogonal-lda, cca, pls, maf, orthogonal-maf, sfa,
     orthogonal-sfa, tica, csp of two classes, spoc, sir, phd) are solved as stacks of matrices: sums
     over the rows, stacked eigenproblems, and Newton's method on all ratios together. The optimal
-    values equal those of `ldr.solve` for each data set alone. Problems of all other methods, or
-    with fewer rows than columns, are solved one by one.
+    values equal those of `ldr.solve` for each data set alone. Methods without an eigen-solution,
+    and problems with fewer rows than columns, are solved one by one.
 
     Parameters
     ----------

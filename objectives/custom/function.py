@@ -212,7 +212,7 @@ def objective(
         not by len(X). jax compiles f anew for each number of rows. To compile less, ldr adds rows
         of weight zero to data of at most 1024 rows in memory, up to a power of two; `jax.vmap` then
         calls f with arrays of a single row. With ``sample_weight=``, which only functions in jax
-        accept, f is called in the same way.
+        accept, f is also called with single rows.
     views : int
         Number k of data matrices (views of the same rows); each has a matrix Mi with r columns.
         With several views `gradient` and `hessian` return a matrix for each view, and `hessian`
@@ -232,8 +232,8 @@ def objective(
     Notes ----- `ldr.solve` tests f once at a random M. The function must return one finite real
     number, and the gradient must have M's shape. Hand-written derivatives must agree with finite
     differences, and on "grassmann" f(MQ) must equal f(M). `ldr.check` tests more. A function with
-    ``sum_over_rows=True`` is tested on the first 200 rows only; there its value must also equal the
-    sum of the values for parts of the rows. The arrays that f receives are read-only.
+    ``sum_over_rows=True`` is tested on the first 200 rows only, where its value must also equal the
+    sum of the values for parts of these rows. The arrays that f receives are read-only.
 
     Without `sum_over_rows`, all rows are loaded into memory.
 

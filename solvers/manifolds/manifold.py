@@ -348,7 +348,7 @@ class Orthonormal(Manifold):
         """Project G onto the tangent space at M twice.
 
         Near a solution the projected gradient is much smaller than the Euclidean gradient G. The
-        second projection removes the rounding error of the first, which is of the size of eps |G|.
+        second projection removes the rounding error of the first, machine precision times |G|.
         """
         return self.project(M, self.project(M, G))
 
