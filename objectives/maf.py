@@ -140,8 +140,7 @@ class SquaredDifference(StatedMethod, LaggedMethod):
 
     Samples are in time order; S_lag = sym(1/(n - lag) sum_t x_t x_{t+lag}') and C = X'X/n for the
     centred X. Except for the ends of the series, the value is half the mean squared change over the
-    lag. P = M'. Extreme eigenvectors of C - S_lag are optimal. With extreme="max" the trace is
-    maximised.
+    lag. P = M'. Extreme eigenvectors of C - S_lag are optimal, the top ones if extreme="max".
 
     Use it when samples are in time order, for the largest or smallest changes over a lag. Do not
     use it for slow components, because small variances are optimal: take sfa with whiten=True.

@@ -40,9 +40,9 @@ class CoordinateDescent(Solver[State]):
 
     Sweeps converge slowly if columns of Z are nearly collinear. Sweeps are therefore followed by
     steps over all nonzero coefficients: with fixed signs the problem is one of least squares. A
-    step towards the least-squares solution ends where a coefficient changes its sign, and sets this
-    coefficient to zero. Sweeps and steps never increase the function. The run starts at zero if the
-    function is lower at zero.
+    step towards the least-squares solution ends where a coefficient changes sign, and sets it to
+    zero. Sweeps and steps never increase the function. The run starts at zero if the function is
+    lower at zero.
 
     Source: J. Friedman, T. Hastie and R. Tibshirani, Regularization paths for generalized linear
     models via coordinate descent, Journal of Statistical Software 33 (2010); scikit-learn's sweeps.

@@ -111,9 +111,8 @@ class SelfConsistentField(Solver[FieldState]):
 
     The self-consistent field iteration is Newton's method on the convex decreasing f(rho) = sum_j
     v_j lambda_j(A - rho B) with eigenvalues lambda_j and weights v_j. The root of f(rho) is the
-    largest trace ratio, to which the iteration converges quadratically. The problem has the
-    matrices A and B and the positive, descending weights v, which are all 1 if the value depends
-    only on M's span.
+    largest trace ratio; convergence is quadratic. The problem has the matrices A and B and the
+    positive, descending weights v, which are all 1 if the value depends only on M's span.
 
     Source: T. T. Ngo, M. Bellalij and Y. Saad, The trace ratio optimization problem, SIAM Review
     54 (2012).

@@ -111,8 +111,7 @@ def dimension(
       (the mean or the largest class) is a candidate.
     - "parallel": Horn's parallel analysis of the correlation matrix (pca).
 
-    The default is the first available of bic, parallel, permutation (for cca and lda, orthogonal or
-    not), ladle, folds.
+    The default is the first available of bic, parallel, permutation (any cca or lda), ladle, folds.
 
     Source: Luo and Li 2016 (ladle).
 
