@@ -228,8 +228,7 @@ def path(
         As in `ldr.solve`.
     dimensions : sequence of int
         Values of r, such as ``range(1, 11)``; they are sorted. With `folds`, r = 0 scores a
-        prediction without components: the mean, the largest class, or (ppca, fa) independent
-        columns.
+        prediction without components: mean, largest class, or (ppca, fa) independent columns.
     folds : int or splitter of scikit-learn, optional
         Score each dimension on held-out samples as `ldr.score` does; pca and its variants on
         held-out entries of X. Statistics are computed from training samples. A number of folds

@@ -238,8 +238,7 @@ def solve(
 
         - "closed-form" for methods with an optimal closed form;
         - "self-consistent-field" for trace ratios;
-        - "variable-projection" for fa of complete data, "imputation" for fa and ppca with missing
-          values;
+        - "variable-projection" for fa of complete data, "imputation" for missing values (fa, ppca);
         - "coordinate-descent" for the lasso, "smoothing" for all other l1 penalties;
         - "lbfgs" for wda and for sums over pairs of rows (mds-stress, nca);
         - "gradients-first" for your own functions that jax compiles slowly;

@@ -216,9 +216,8 @@ def tune(
         "log", for labels, is minus the log of the predicted probability of the true class. Methods
         that predict no classes use Gaussian classes in the projection. "squared", for a response,
         is 1 - Q2, pooled over all folds. Methods that predict no response use least squares on the
-        components. A function ``loss(Y, y, Y_held, y_held)`` must be smooth; Y and y are the
-        components and labels (or response) of training samples, Y_held and y_held the held-out
-        ones.
+        components. A smooth function ``loss(Y, y, Y_held, y_held)`` takes the components Y and y of
+        training samples, and Y_held and y_held of held-out samples.
     folds : int or splitter of scikit-learn
         As in `ldr.path`.
     groups : array (n,), optional

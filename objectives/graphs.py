@@ -452,9 +452,8 @@ class ShrinkingGraph(Shrinking, GraphMethod):
     shrinkage : "auto" or None
         "auto" shrinks B towards its diagonal D, with the intensity of Ledoit and Wolf's rule for
         the covariance of the standardised columns. A is shrunk with the same intensity towards t D,
-        where t is the expected ratio of A to B for independent rows. If only B were shrunk,
-        directions of small variance would count as smooth. The result's parameters contain the
-        intensity.
+        with the expected ratio t of A to B for independent rows. If only B were shrunk, directions
+        of small variance would count as smooth. The result's parameters contain the intensity.
     """
 
 

@@ -71,8 +71,7 @@ class Traits:
         `ldr.solve_many` solves many problems together, in stacked arrays.
     products : {"", "optimum", "everywhere"}
         "optimum" or "everywhere" if products of sparse rows with d x r matrices replace d x d
-        arrays, for an optimum and its neighbourhood or for every M; "" if very many columns are
-        refused.
+        arrays, at an optimum or for every M; "" if very many columns are refused.
     """
 
     any_views: bool = False

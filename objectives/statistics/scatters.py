@@ -88,8 +88,7 @@ def class_moments(samples: Samples, codes: Codes, n_classes: int) -> ClassMoment
     - codes (n,): class of each sample, 0..n_classes-1, every class occurring (see `as_labels`)
     - returns: S_W is accurate relative to its diagonal even if class means differ widely, because
       each class has its own pilot. S_B is accurate relative to its diagonal even for close means.
-    - raises ArgumentError: The number of codes is wrong, a code is out of range, or a class is
-      empty.
+    - raises ArgumentError: the number of codes is wrong, one is out of range, or a class is empty.
     """
     _check_codes(codes, samples.n, n_classes)
     term = partial(_class_spread, n_classes=n_classes)

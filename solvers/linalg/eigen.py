@@ -232,8 +232,7 @@ def graded_eigen(F: Array) -> tuple[Array, Array]:
 def graded_qr(A: Array, mode: str = "economic") -> tuple[Array, Array, npt.NDArray[np.intp]]:
     """Return Q, R and pivots with A[:, pivots] = QR, accurate for rows of very different size.
 
-    With sorted rows and pivoted columns, each row's error is relative to the row (Cox and Higham
-    1998).
+    With sorted rows and pivoted columns, a row's error is relative to the row (Cox, Higham 1998).
     """
     order = np.argsort(-np.abs(A).max(axis=1, initial=0.0), kind="stable")
     Q, R, pivots = scipy.linalg.qr(A[order], mode=mode, pivoting=True, check_finite=False)
