@@ -89,12 +89,13 @@ class FactorAnalysis(
     2 pi. P = M'(MM' + diag psi)^{-1} gives the posterior mean of y. For fixed psi, M = psi^{1/2}
     V_r (L_r - I)_+^{1/2}, with the eigenvectors V_r and eigenvalues L_r of psi^{-1/2} C psi^{-1/2}:
     the default solver eliminates M and optimises log psi ("variable-projection"). For one initial
-    point psi contains the residual variances of each feature in a regression on all others; half of
-    the variances if C is singular. For another initial point, r features are selected stepwise by
-    the likelihood, and psi contains the residual variances in a regression on them. Many Heywood
-    cases (zero noise variances) are near this second initial point. Local optima are common if n is
-    small or r too large. The result's `model` scores samples, imputes missing entries and returns
-    posterior covariances and the Bayesian information criterion (BIC).
+    point psi is proportional to the residual variances of each feature in a regression on all
+    others; if C is singular, psi contains half of the variances. For another initial point, r
+    features are selected stepwise by the likelihood, and psi contains the residual variances in a
+    regression on them. Many Heywood cases (zero noise variances) are near this second initial
+    point. Local optima are common if n is small or r too large. The result's `model` scores
+    samples, imputes missing entries and returns posterior covariances and the Bayesian information
+    criterion (BIC).
 
     Missing entries of X are NaN. If entries are missing, the likelihood of the observed entries is
     maximised over M, log psi and the mean. With ``solver="em"`` expectation maximisation is used.
