@@ -18,7 +18,7 @@ from scipy.sparse import coo_array, csr_array
 import ldr
 from benchmarks.turns import Job, measure
 from ldr.objectives import REGISTRY
-from ldr.objectives.data import samples
+from ldr.objectives.data import data as samples
 
 R, CLASSES, RUN, OWN = 10, 11, 50, 0.5
 FEW, WARM = 2000, 60

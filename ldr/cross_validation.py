@@ -16,9 +16,8 @@ import scipy
 
 from ldr.errors import in_words
 from ldr.inputs import as_data
-from ldr.objectives.data.data import as_tuple, single
+from ldr.objectives.data.data import Samples, as_tuple, single
 from ldr.objectives.data.sample_metadata import Marks, as_array, as_labels, begins, is_text
-from ldr.objectives.data.samples import Samples
 from ldr.objectives.kernel import as_response, is_categorical
 from ldr.objectives.objective import Objective, of_features
 from ldr.objectives.parameters import OF_Y, Need

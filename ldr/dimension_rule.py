@@ -10,10 +10,9 @@ import numpy as np
 import numpy.typing as npt
 
 from ldr.inputs import as_generator
-from ldr.objectives.data.data import Data
+from ldr.objectives.data.data import Data, Samples
 from ldr.objectives.data.memory import check_squares
 from ldr.objectives.data.opening import as_samples
-from ldr.objectives.data.samples import Samples
 from ldr.objectives.objective import Objective
 from ldr.solvers.checks import Pickled, choice, number, whole
 from ldr.solvers.deadline import complete

@@ -24,9 +24,8 @@ import numpy as np
 
 from ldr.errors import in_words
 from ldr.objectives.data.array_types import Cells, Matrix
-from ldr.objectives.data.data import as_tuple, single
+from ldr.objectives.data.data import Samples, as_tuple, single
 from ldr.objectives.data.opening import as_path, as_samples, open_path
-from ldr.objectives.data.samples import Samples
 from ldr.objectives.data.sources import MappedFile, Source, arrow, check_known, load_npy
 from ldr.objectives.data.stored import StoredSamples, lazy_rows, side_by_side
 from ldr.solvers.errors import ArgumentError, DataError, DataWarning, needed, warn

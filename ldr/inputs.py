@@ -14,10 +14,9 @@ import numpy as np
 from ldr.errors import in_words
 from ldr.objectives import registry
 from ldr.objectives.data.array_types import is_annotated
-from ldr.objectives.data.data import Data
+from ldr.objectives.data.data import Data, Samples
 from ldr.objectives.data.opening import as_samples, brought, with_columns
 from ldr.objectives.data.sample_metadata import CodedLabels, Marks, as_array, as_trials, as_weights
-from ldr.objectives.data.samples import Samples
 from ldr.objectives.data.sources import Stack
 from ldr.objectives.data.stored import AccumulatedSamples, side_by_side
 from ldr.objectives.objective import Objective

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from ldr.models import read_model
 from ldr.multistart import Starts
-from ldr.objectives.data.samples import Samples
+from ldr.objectives.data.data import Samples
 from ldr.objectives.factor_model import FactorModel
 from ldr.objectives.kernel import Kernel, KernelFeatures
 from ldr.objectives.normalised import Normalised

@@ -10,9 +10,8 @@ from operator import mul, truediv
 import numpy as np
 
 from ldr.objectives.data.array_types import Cells
-from ldr.objectives.data.data import Data, as_tuple, single
+from ldr.objectives.data.data import Data, Samples, as_tuple, single
 from ldr.objectives.data.memory import check_squares
-from ldr.objectives.data.samples import Samples
 from ldr.objectives.data.stored import StoredSamples
 from ldr.objectives.objective import Objective
 from ldr.objectives.parameters import Need

@@ -9,9 +9,8 @@ from typing import TypeAlias
 
 import numpy as np
 
-from ldr.objectives.data.data import Data
+from ldr.objectives.data.data import Data, Samples
 from ldr.objectives.data.memory import check_squares
-from ldr.objectives.data.samples import Samples
 from ldr.objectives.factor_model import FactorModel
 from ldr.objectives.families.factors import (
     FactorPoint,

@@ -11,8 +11,8 @@ import numpy as np
 import numpy.typing as npt
 
 from ldr.objectives.data.array_types import Given, like
+from ldr.objectives.data.data import BLOCK_NUMBERS, Samples
 from ldr.objectives.data.opening import as_samples
-from ldr.objectives.data.samples import BLOCK_NUMBERS, Samples
 from ldr.objectives.statistics.covariance import Variation
 from ldr.objectives.statistics.sums import dense
 from ldr.solvers.checks import Pickled

@@ -9,8 +9,7 @@ from functools import cached_property
 
 import numpy as np
 
-from ldr.objectives.data.data import Data
-from ldr.objectives.data.samples import Samples
+from ldr.objectives.data.data import Data, Samples
 from ldr.objectives.families.whitened import Unwhitened, Whitened, whiten_rows
 from ldr.objectives.objective import Objective
 from ldr.objectives.parameters import Need, number, whole

@@ -13,9 +13,8 @@ import numpy as np
 import numpy.typing as npt
 
 from ldr.objectives.data.array_types import Matrix, check_real, open_matrix
-from ldr.objectives.data.data import Data, UnknownError
+from ldr.objectives.data.data import Data, Samples, UnknownError
 from ldr.objectives.data.sample_metadata import as_labels
-from ldr.objectives.data.samples import Samples
 from ldr.objectives.families.matrices import (
     DataSums,
     PencilMatrices,

@@ -12,8 +12,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from ldr.objectives.data.data import Data
-from ldr.objectives.data.samples import Samples
+from ldr.objectives.data.data import Data, Samples
 from ldr.objectives.families.projected import (
     DenseRows,
     ProjectedPoint,

@@ -12,10 +12,9 @@ import numpy.typing as npt
 import scipy
 
 from ldr.objectives.data.array_types import Cells
-from ldr.objectives.data.data import Data
+from ldr.objectives.data.data import Data, Samples
 from ldr.objectives.data.memory import check_largest
 from ldr.objectives.data.sample_metadata import as_array, as_labels
-from ldr.objectives.data.samples import Samples
 from ldr.objectives.objective import Objective, OfFeatures, in_memory, of_features
 from ldr.objectives.parameters import Need, whole
 from ldr.objectives.problem import BoundObjective, check_dimension, restated

@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ldr.objectives.data.data import Data
-from ldr.objectives.data.samples import Samples
+from ldr.objectives.data.data import Data, Samples
 from ldr.objectives.families.matrices import RowSums
 from ldr.objectives.graphs import (
     GraphMethod,

@@ -8,9 +8,8 @@ from functools import cache, cached_property
 
 import numpy as np
 
-from ldr.objectives.data.data import Data
+from ldr.objectives.data.data import Data, Samples
 from ldr.objectives.data.memory import check_squares
-from ldr.objectives.data.samples import Samples
 from ldr.objectives.families.matrices import DataSums, TraceMatrices
 from ldr.objectives.families.pairwise import Pairwise, PairwisePoint, Told, in_batches
 from ldr.objectives.families.projected import Change, DenseRows, ProjectedPoint

@@ -9,9 +9,8 @@ import numpy as np
 import numpy.typing as npt
 
 from ldr.objectives.data.array_types import Cells, Given
-from ldr.objectives.data.data import Data
+from ldr.objectives.data.data import Data, Samples
 from ldr.objectives.data.sample_metadata import as_array, as_labels, is_text
-from ldr.objectives.data.samples import Samples
 from ldr.objectives.statistics import ClassMoments, ViewMoments, class_moments
 from ldr.objectives.view import Coordinates, inverse_root
 from ldr.solvers.manifolds import Array

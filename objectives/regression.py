@@ -11,9 +11,8 @@ import numpy as np
 import numpy.typing as npt
 import scipy
 
-from ldr.objectives.data.data import Data
+from ldr.objectives.data.data import Data, Samples
 from ldr.objectives.data.sample_metadata import as_labels, is_text
-from ldr.objectives.data.samples import Samples
 from ldr.objectives.families.matrices import DataSums, TraceMatrices
 from ldr.objectives.families.pencil import SumOfSquares
 from ldr.objectives.families.trace import Trace

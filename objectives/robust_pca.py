@@ -16,8 +16,7 @@ from typing import NamedTuple, TypeAlias
 
 import numpy as np
 
-from ldr.objectives.data.data import Data
-from ldr.objectives.data.samples import Samples
+from ldr.objectives.data.data import Data, Samples
 from ldr.objectives.families.projected import DenseRows, Projected, ProjectedPoint
 from ldr.objectives.families.row_sum import (
     SAMPLE_ROWS,

@@ -13,8 +13,8 @@ import numpy as np
 from scipy.linalg import block_diag
 
 from ldr.objectives import statistics
+from ldr.objectives.data.data import Samples
 from ldr.objectives.data.memory import check_squares
-from ldr.objectives.data.samples import Samples
 from ldr.objectives.data.stored import Change
 from ldr.objectives.statistics.covariance import (
     Basis,

@@ -17,9 +17,8 @@ from itertools import product
 
 import numpy as np
 
-from ldr.objectives.data.data import Data
+from ldr.objectives.data.data import Data, Samples
 from ldr.objectives.data.sample_metadata import Marks
-from ldr.objectives.data.samples import Samples
 from ldr.objectives.families.projected import DenseRows, Projected, ProjectedPoint
 from ldr.objectives.objective import Objective
 from ldr.objectives.parameters import Need, number, whole

@@ -11,7 +11,7 @@ from pathlib import Path
 
 from ldr.files import TABLES, Table, ending_of, read
 from ldr.objectives.data.array_types import Cells
-from ldr.objectives.data.samples import piece_rows
+from ldr.objectives.data.data import piece_rows
 from ldr.objectives.data.sources import SEPARATORS, MappedFile, named
 from ldr.solvers.errors import ArgumentError, DataError, needed
 from ldr.types import Argument, Rows

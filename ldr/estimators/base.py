@@ -23,7 +23,7 @@ from ldr.cross_validation import score
 from ldr.errors import in_words
 from ldr.inputs import aligned, check_observers, is_asked, least_r, opened
 from ldr.objectives.data.array_types import in_library_of, is_annotated, is_dask
-from ldr.objectives.data.data import Data, as_tuple, single
+from ldr.objectives.data.data import Data, Samples, as_tuple, single
 from ldr.objectives.data.opening import as_samples, brought
 from ldr.objectives.data.sample_metadata import (
     CodedLabels,
@@ -33,7 +33,6 @@ from ldr.objectives.data.sample_metadata import (
     distinct,
     is_text,
 )
-from ldr.objectives.data.samples import Samples
 from ldr.objectives.data.stored import AccumulatedSamples, Totals
 from ldr.objectives.objective import Objective
 from ldr.objectives.parameters import OF_Y, Need

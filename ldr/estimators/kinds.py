@@ -15,9 +15,8 @@ from sklearn.utils.validation import check_is_fitted, column_or_1d
 
 from ldr.estimators.base import Projection, in_precision_of, loadings_of, other_rows
 from ldr.inputs import aligned, opened
-from ldr.objectives.data.data import Data, as_tuple
+from ldr.objectives.data.data import Data, Samples, as_tuple
 from ldr.objectives.data.sample_metadata import CodedLabels, Marks, as_array, as_labels
-from ldr.objectives.data.samples import Samples
 from ldr.objectives.factor_model import FactorModel
 from ldr.objectives.lda import DiscriminantMethod
 from ldr.objectives.objective import Objective

@@ -15,8 +15,7 @@ import numpy.typing as npt
 
 from ldr.errors import in_words
 from ldr.inputs import as_objective
-from ldr.objectives.data.data import UnknownError, as_tuple, single
-from ldr.objectives.data.samples import fold
+from ldr.objectives.data.data import UnknownError, as_tuple, fold, single
 from ldr.objectives.families.matrices import Solvable, StackedOptima
 from ldr.objectives.families.stacked import StackedData, StackedRows
 from ldr.objectives.families.stated import StatedMethod

@@ -17,10 +17,9 @@ import numpy as np
 
 from ldr.objectives.data.accelerator import float64
 from ldr.objectives.data.array_types import Cells, Given
-from ldr.objectives.data.data import Data, UnknownError
+from ldr.objectives.data.data import Data, Samples, UnknownError
 from ldr.objectives.data.opening import derivatives_of
 from ldr.objectives.data.sample_metadata import as_array
-from ldr.objectives.data.samples import Samples
 from ldr.objectives.families.matrices import (
     Codes,
     DataSums,

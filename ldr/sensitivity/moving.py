@@ -11,9 +11,8 @@ import numpy.typing as npt
 
 from ldr.inputs import check_weighted
 from ldr.objectives.data.array_types import Matrix
-from ldr.objectives.data.data import Data
+from ldr.objectives.data.data import Data, Samples
 from ldr.objectives.data.sample_metadata import Marks
-from ldr.objectives.data.samples import Samples
 from ldr.objectives.kernel import as_response
 from ldr.objectives.objective import Objective, Sum
 from ldr.objectives.parameters import Need

@@ -27,10 +27,9 @@ from ldr.objectives.custom.problem import CustomProblem, FunctionTerm, SummedPro
 from ldr.objectives.custom.verify import Trial, attached, manifold_named, verified
 from ldr.objectives.data.accelerator import Accelerator
 from ldr.objectives.data.array_types import Cells
-from ldr.objectives.data.data import Data
+from ldr.objectives.data.data import Beside, Data, Samples, piece_rows
 from ldr.objectives.data.memory import check_squares
 from ldr.objectives.data.sample_metadata import as_array
-from ldr.objectives.data.samples import Beside, Samples, piece_rows
 from ldr.objectives.families.row_sum import RowSum
 from ldr.objectives.objective import Objective
 from ldr.objectives.parameters import Need, flag, whole, word

@@ -11,7 +11,7 @@ import numpy as np
 
 from ldr.objectives.custom.backends import Arguments, Backend, Traced
 from ldr.objectives.data.array_types import Matrix
-from ldr.objectives.data.samples import Beside, Samples
+from ldr.objectives.data.data import Beside, Samples
 from ldr.objectives.families.row_sum import RowTerm, part_rows
 from ldr.objectives.problem import BoundObjective
 from ldr.solvers.manifolds import Array, Manifold

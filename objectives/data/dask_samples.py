@@ -28,9 +28,7 @@ from ldr.objectives.data.array_types import (
     check_real,
     open_frame,
 )
-from ldr.objectives.data.memory import check_finite, check_largest, largest_of_piece
-from ldr.objectives.data.sample_metadata import Marks
-from ldr.objectives.data.samples import (
+from ldr.objectives.data.data import (
     BLOCK_NUMBERS,
     Array,
     Beside,
@@ -39,6 +37,8 @@ from ldr.objectives.data.samples import (
     Term,
     piece_rows,
 )
+from ldr.objectives.data.memory import check_finite, check_largest, largest_of_piece
+from ldr.objectives.data.sample_metadata import Marks
 from ldr.objectives.data.sources import Source
 from ldr.objectives.data.stored import MadeSamples, StoredSamples, of_made
 from ldr.solvers.deadline import check, one_thread

@@ -12,7 +12,7 @@ from pathlib import Path
 import numpy as np
 
 from ldr.objectives.data.array_types import Given
-from ldr.objectives.data.samples import BLOCK_NUMBERS, Samples
+from ldr.objectives.data.data import BLOCK_NUMBERS, Samples
 from ldr.solvers.checks import LARGEST, SMALLEST
 from ldr.solvers.errors import DataError, MissingValuesError, TooLargeError
 

@@ -10,8 +10,8 @@ import numpy as np
 import numpy.typing as npt
 
 from ldr.objectives.data.array_types import Given, as_csr, check_shape, is_dask, open_matrix
+from ldr.objectives.data.data import Samples
 from ldr.objectives.data.memory import check_finite, check_squares
-from ldr.objectives.data.samples import Samples
 from ldr.objectives.data.sources import (
     SEPARATORS,
     InMemory,

@@ -25,8 +25,8 @@ from typing import Any
 import numpy as np
 
 from ldr.objectives.data.array_types import Cells, CellType, Given, open_matrix
+from ldr.objectives.data.data import BLOCK_NUMBERS, piece_rows
 from ldr.objectives.data.memory import SMALL
-from ldr.objectives.data.samples import BLOCK_NUMBERS, piece_rows
 from ldr.solvers.errors import ArgumentError, DataError, DataWarning, needed
 
 OTHER_SEPARATOR = "For another separator, give --sep, or pass pandas.read_csv(path, sep=)"

@@ -15,9 +15,9 @@ import numpy as np
 import numpy.typing as npt
 
 from ldr.objectives.data.array_types import Cells, Given, is_dask
+from ldr.objectives.data.data import Array, Beside, Merge, Samples, Term, cut, piece_rows
 from ldr.objectives.data.memory import check_finite, check_largest, check_memory, largest_of_piece
 from ldr.objectives.data.sample_metadata import as_array
-from ldr.objectives.data.samples import Array, Beside, Merge, Samples, Term, cut, piece_rows
 from ldr.objectives.data.sources import AGAIN, Changed, InMemory, Portions
 from ldr.solvers.deadline import check
 from ldr.solvers.errors import ArgumentError, DataError

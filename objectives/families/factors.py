@@ -17,8 +17,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ldr.objectives.data.array_types import Cells
-from ldr.objectives.data.data import Data
-from ldr.objectives.data.samples import Beside, Samples
+from ldr.objectives.data.data import Beside, Data, Samples
 from ldr.objectives.data.stored import MadeSamples
 from ldr.objectives.factor_model import FactorModel, Observed, Posterior, outer, over_columns, times
 from ldr.objectives.families.row_sum import InParts, Remembered, SumPoint, TermOfPoints

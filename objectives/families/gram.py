@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any, Self, cast
 import numpy as np
 import scipy
 
-from ldr.objectives.data.samples import Samples
+from ldr.objectives.data.data import Samples
 from ldr.objectives.families.projected import Change, Projected, ProjectedPoint
 from ldr.objectives.kernel import gaussian, gradient_of_median, incomplete_cholesky, median_distance
 from ldr.objectives.view import IN_RANGE

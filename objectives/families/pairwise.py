@@ -18,9 +18,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ldr.objectives.data.array_types import Cells
-from ldr.objectives.data.data import Data
+from ldr.objectives.data.data import Beside, Data, Samples
 from ldr.objectives.data.sample_metadata import Marks, as_array, as_labels
-from ldr.objectives.data.samples import Beside, Samples
 from ldr.objectives.families.projected import (
     KEPT,
     Change,

@@ -11,8 +11,7 @@ import numpy as np
 
 from ldr.objectives import statistics
 from ldr.objectives.data.array_types import Cells
-from ldr.objectives.data.data import Data, UnknownError
-from ldr.objectives.data.samples import Samples
+from ldr.objectives.data.data import Data, Samples, UnknownError
 from ldr.objectives.data.stored import Change
 from ldr.objectives.objective import Objective
 from ldr.objectives.parameters import number, optional_word

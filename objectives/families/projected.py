@@ -15,9 +15,8 @@ from functools import cache, cached_property
 
 import numpy as np
 
-from ldr.objectives.data.data import Data
+from ldr.objectives.data.data import Data, Samples
 from ldr.objectives.data.sample_metadata import Marks
-from ldr.objectives.data.samples import Samples
 from ldr.objectives.problem import LocalOptima, Stated, check_dimension
 from ldr.objectives.starts import SCREENED, screened
 from ldr.objectives.statistics import mean

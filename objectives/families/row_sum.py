@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any, Generic, TypeAlias, TypeVar
 import numpy as np
 
 from ldr.objectives.data.array_types import Cells
-from ldr.objectives.data.samples import Beside, Samples
+from ldr.objectives.data.data import Beside, Samples
 from ldr.objectives.families.projected import ProjectedPoint, Started
 from ldr.objectives.problem import check_dimension
 from ldr.objectives.statistics.sums import spread_rows

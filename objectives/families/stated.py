@@ -11,11 +11,10 @@ import numpy as np
 
 from ldr.objectives import statistics
 from ldr.objectives.data.array_types import Cells, Given
-from ldr.objectives.data.data import Data
+from ldr.objectives.data.data import Data, Samples
 from ldr.objectives.data.memory import check_squares
 from ldr.objectives.data.opening import derivatives_of
 from ldr.objectives.data.sample_metadata import as_array
-from ldr.objectives.data.samples import Samples
 from ldr.objectives.data.stored import Change
 from ldr.objectives.families.matrices import (
     Against,

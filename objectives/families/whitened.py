@@ -18,7 +18,7 @@ from typing import TypeVar
 
 import numpy as np
 
-from ldr.objectives.data.samples import Samples
+from ldr.objectives.data.data import Samples
 from ldr.objectives.data.stored import Change
 from ldr.objectives.families.pencil import SumOfSquares, check_comparable, diagonal
 from ldr.objectives.statistics import Moments, moments

@@ -15,8 +15,7 @@ from typing import TYPE_CHECKING, cast
 import numpy as np
 
 from ldr.objectives.data.array_types import Cells
-from ldr.objectives.data.data import Data
-from ldr.objectives.data.samples import Samples
+from ldr.objectives.data.data import Data, Samples
 from ldr.objectives.families.matrices import Against
 from ldr.objectives.statistics.products import Between, CentredRows, Form
 from ldr.objectives.statistics.sums import Codes

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
 
-from ldr.objectives.data.samples import Samples
+from ldr.objectives.data.data import Samples
 from ldr.objectives.families.multi_block import CorrelationBlocks, CorrelationPoint
 from ldr.objectives.families.wide import (
     GUARDS,

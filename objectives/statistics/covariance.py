@@ -10,7 +10,7 @@ from typing import Protocol
 import numpy as np
 import scipy
 
-from ldr.objectives.data.samples import BLOCK_NUMBERS, WIDE, Samples
+from ldr.objectives.data.data import BLOCK_NUMBERS, WIDE, Samples
 from ldr.objectives.statistics import mean, moments
 from ldr.objectives.statistics.products import column_means, scaled_rows, shifted_rows
 from ldr.objectives.statistics.sums import added, check_sums, counted_rows, few_columns, weighted

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
 
-from ldr.objectives.data.samples import Array, Samples
+from ldr.objectives.data.data import Array, Samples
 from ldr.objectives.statistics.products import Between, Squares, scaled_rows, shifted_rows
 from ldr.objectives.statistics.sums import Codes, added, class_sums, dense, symmetric, zeros
 

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
 
-from ldr.objectives.data.samples import Array, Samples
+from ldr.objectives.data.data import Array, Samples
 from ldr.objectives.statistics.sums import (
     NO_SHIFT,
     Codes,

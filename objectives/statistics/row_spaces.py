@@ -9,7 +9,7 @@ import numpy as np
 import scipy
 from scipy.linalg.lapack import dtrcon
 
-from ldr.objectives.data.samples import Array, Samples
+from ldr.objectives.data.data import Array, Samples
 from ldr.objectives.statistics.products import column_means, shifted_rows
 from ldr.objectives.statistics.scatters import mean
 from ldr.objectives.statistics.sums import dense, symmetric

@@ -11,8 +11,8 @@ import numpy as np
 
 from ldr.objectives.data.accelerator import Accelerator
 from ldr.objectives.data.array_types import Cells
+from ldr.objectives.data.data import Array, Samples
 from ldr.objectives.data.sample_metadata import Marks
-from ldr.objectives.data.samples import Array, Samples
 from ldr.objectives.statistics.products import (
     column_means,
     scaled_rows,

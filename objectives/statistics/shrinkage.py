@@ -17,7 +17,7 @@ from functools import partial
 
 import numpy as np
 
-from ldr.objectives.data.samples import Array, Samples
+from ldr.objectives.data.data import Array, Samples
 from ldr.objectives.statistics.scatters import Moments, moments, moments_of_groups, view_moments
 from ldr.objectives.statistics.sums import Codes, dense
 from ldr.solvers.errors import ArgumentError, SingularError

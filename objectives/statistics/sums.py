@@ -13,7 +13,7 @@ import numpy.typing as npt
 import scipy
 
 from ldr.objectives.data import memory
-from ldr.objectives.data.samples import BLOCK_NUMBERS, Array, Samples
+from ldr.objectives.data.data import BLOCK_NUMBERS, Array, Samples
 from ldr.solvers.deadline import check
 from ldr.solvers.errors import DataError
 

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Generic, Protocol, Self, TypeVar
 
 import numpy as np
 
+from ldr.objectives.data.data import Array, Samples
 from ldr.objectives.data.sample_metadata import Marks
-from ldr.objectives.data.samples import Array, Samples
 from ldr.objectives.statistics.products import scaled_rows, shifted_rows
 from ldr.objectives.statistics.scatters import (
     Moments,

@@ -28,7 +28,7 @@ from PIL import Image
 from ldr import files
 from ldr.cli import app as command_line
 from ldr.errors import DataError
-from ldr.objectives.data import samples
+from ldr.objectives.data import data as samples
 from ldr.result import Result
 from tests.adversarial.campaign import count, generator, report
 from tests.programs import OBJECTIVE

@@ -16,7 +16,7 @@ from sklearn.pipeline import make_pipeline
 import ldr
 from ldr.errors import ArgumentError, DataError, DataWarning
 from ldr.objectives import REGISTRY
-from ldr.objectives.data import samples
+from ldr.objectives.data import data as samples
 from ldr.objectives.data.opening import as_samples
 from ldr.objectives.data.sample_metadata import Marks
 from ldr.objectives.statistics import difference_scatter, lagged_moments

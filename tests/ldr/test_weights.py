@@ -18,7 +18,7 @@ from sklearn.preprocessing import StandardScaler
 
 import ldr
 from ldr.errors import ArgumentError, DataError
-from ldr.objectives.data import samples
+from ldr.objectives.data import data as samples
 from ldr.objectives.data.data import Data, as_tuple, single
 from ldr.objectives.data.opening import as_samples
 from ldr.objectives.graphs import LaplacianMethod

@@ -10,8 +10,8 @@ from scipy.linalg import subspace_angles
 import ldr
 from ldr.errors import ArgumentError, DataError
 from ldr.objectives import LogDetPCA, RobustPCA, robust_pca
+from ldr.objectives.data.data import Samples
 from ldr.objectives.data.sample_metadata import Marks
-from ldr.objectives.data.samples import Samples
 from ldr.objectives.families.row_sum import Frame
 from ldr.objectives.robust_pca import Huber, MedianRows, RoundedDistance
 from tests import real_data

@@ -56,7 +56,7 @@ def members(trials, lag):
 
 @pytest.mark.parametrize("lag", [1, 3, 12])
 def test_pairs_are_summed_as_rows_of_two_views(lag, monkeypatch):
-    from ldr.objectives.data import samples
+    from ldr.objectives.data import data as samples
 
     heads, tails = members(PARTS, lag)
     both = np.hstack([heads, tails])

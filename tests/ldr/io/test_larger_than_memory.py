@@ -14,7 +14,7 @@ from ldr import files
 from ldr.errors import ArgumentError
 from ldr.files import read, write_projection
 from ldr.objectives import PCA
-from ldr.objectives.data import samples as samples_module
+from ldr.objectives.data import data as samples_module
 from ldr.objectives.data.data import Data
 from ldr.objectives.data.opening import as_samples
 from ldr.objectives.data.sources import Source
@@ -133,7 +133,7 @@ from pathlib import Path
 import numpy as np
 import pyarrow.csv, pyarrow.parquet
 import ldr
-from ldr.objectives.data import samples
+from ldr.objectives.data import data as samples
 
 samples.PIECE_NUMBERS = 2**19  # 4 MiB
 

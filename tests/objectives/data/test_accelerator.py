@@ -9,7 +9,7 @@ import pytest
 import ldr
 from ldr.errors import ArgumentError, DeviceWarning
 from ldr.objectives import statistics
-from ldr.objectives.data import samples as samples_module
+from ldr.objectives.data import data as samples_module
 from ldr.objectives.data.accelerator import Accelerator, accelerator
 from ldr.objectives.data.opening import as_samples
 from ldr.objectives.statistics.covariance import CovarianceOperator

@@ -7,9 +7,9 @@ import pytest
 
 from ldr.errors import ArgumentError
 from ldr.objectives import statistics
-from ldr.objectives.data import samples as samples_module
+from ldr.objectives.data import data as samples_module
+from ldr.objectives.data.data import fold
 from ldr.objectives.data.opening import as_samples
-from ldr.objectives.data.samples import fold
 from ldr.objectives.data.stored import StoredSamples
 from tests.objectives.statistics.references import CODES, DATA, C
 

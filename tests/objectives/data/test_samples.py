@@ -11,9 +11,9 @@ from hypothesis import strategies as st
 
 from ldr.errors import ArgumentError, DataError
 from ldr.objectives.data import sources
+from ldr.objectives.data.data import Samples
 from ldr.objectives.data.opening import as_samples
 from ldr.objectives.data.sample_metadata import as_labels
-from ldr.objectives.data.samples import Samples
 from ldr.objectives.data.sources import MappedFile
 
 pandas, polars = pytest.importorskip("pandas"), pytest.importorskip("polars")
@@ -101,7 +101,7 @@ def test_two_views_of_a_memory_map_do_not_stay_in_memory(tmp_path):
 import re, sys
 import numpy as np
 import ldr
-from ldr.objectives.data import samples, sources
+from ldr.objectives.data import data as samples, sources
 
 sources.SMALL, samples.PIECE_NUMBERS = 0, 2**16
 pages = lambda: int(re.search(r"VmHWM:\s*(\d+) kB", open("/proc/self/status").read())[1])

@@ -19,8 +19,8 @@ import ldr
 from ldr import files
 from ldr.errors import ArgumentError, DataError, DataWarning, TooLargeError
 from ldr.files import files_of
+from ldr.objectives.data import data as samples_module
 from ldr.objectives.data import memory, sources
-from ldr.objectives.data import samples as samples_module
 from ldr.objectives.data.opening import as_samples, open_path, open_table
 from ldr.objectives.data.sample_metadata import as_labels
 from ldr.objectives.statistics import moments

@@ -22,8 +22,8 @@ from ldr.errors import (
 )
 from ldr.objectives.custom import by_value
 from ldr.objectives.custom.problem import FunctionTerm
+from ldr.objectives.data import data as samples_module
 from ldr.objectives.data import memory
-from ldr.objectives.data import samples as samples_module
 from ldr.objectives.data.data import Data
 from ldr.objectives.data.opening import as_samples
 from ldr.objectives.families import pairwise

@@ -11,7 +11,8 @@ import ldr
 from benchmarks import sparse_wide
 from ldr.errors import DataError, SingularError
 from ldr.objectives import PCA, PPCA, OrthogonalCCA, OrthogonalLDA, OrthogonalMAF, factor_analysis
-from ldr.objectives.data import memory, samples
+from ldr.objectives.data import data as samples
+from ldr.objectives.data import memory
 from ldr.objectives.registry import named
 from ldr.objectives.statistics import products as products_of_rows
 

@@ -7,10 +7,10 @@ import pytest
 import scipy.sparse as sp
 
 from ldr.objectives.data import dask_samples
-from ldr.objectives.data import samples as samples_module
+from ldr.objectives.data import data as samples_module
 from ldr.objectives.data.accelerator import Accelerator
+from ldr.objectives.data.data import Samples
 from ldr.objectives.data.opening import as_samples
-from ldr.objectives.data.samples import Samples
 from tests.objectives.statistics.references import DATA, OFFSETS, STATISTICS, check
 
 PROCESSOR = Accelerator("cpu")  # jax's own, which is always there

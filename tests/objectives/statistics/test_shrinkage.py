@@ -13,7 +13,7 @@ from sklearn.preprocessing import StandardScaler
 
 import ldr
 from ldr.errors import ArgumentError, DataError, SingularError
-from ldr.objectives.data import samples as samples_module
+from ldr.objectives.data import data as samples_module
 from ldr.objectives.data.opening import as_samples
 from ldr.objectives.data.sample_metadata import Marks
 from ldr.objectives.statistics.shrinkage import ledoit_wolf

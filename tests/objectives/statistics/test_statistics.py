@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from ldr.errors import ArgumentError, DataError
 from ldr.objectives import statistics
-from ldr.objectives.data import samples as samples_module
+from ldr.objectives.data import data as samples_module
 from ldr.objectives.data.opening import as_samples
 from ldr.objectives.data.sample_metadata import Marks
 from ldr.objectives.data.stored import Change
