@@ -514,7 +514,7 @@ def _hidden_entries(new: Part, old: Part) -> HeldOut:
     rows = new.rows
     mean, unit = np.nanmean(old.rows, axis=0), np.nanstd(old.rows, axis=0)
     hidden = ~np.isnan(rows) & (np.random.default_rng(0).random(rows.shape) < 0.1)
-    hidden[np.all(hidden | np.isnan(rows), axis=1)] = False  # in each row some entries stay visible
+    hidden[np.all(hidden | np.isnan(rows), axis=1)] = False  # no row loses all of its entries
     filled = new.result.model.impute(np.where(hidden, np.nan, rows))
     truth, guess = ((Z - mean) / np.where(unit > 0, unit, 1.0) for Z in (rows, filled))
     w = np.broadcast_to(new.weights[:, None], rows.shape)[hidden]

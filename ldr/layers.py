@@ -226,7 +226,7 @@ def layer(
             lambda _, b: (add(jnp.add, b[0], transposed(X, y, parameters, b[1])), b[1]),
             symmetric=True,  # otherwise jax would transpose the callback, which fails
         )
-        # Without the term 0 * known, the cotangent of `known` in jax up to 0.6 is a symbolic zero.
+        # jax up to 0.6 requires a cotangent of each output: 0 * known gives `known` a zero one.
         return add(lambda each: each + nothing_of(known), found)
 
     @jax.custom_jvp

@@ -113,8 +113,8 @@ class Advice:
     fits: tuple[Beside, ...]
 
 
-# Two lines for each entry: "kind of data: available data | question", then "methods | common
-# practice", the recommended method first. ANY stands for samples alone, with y, or in time order.
+# Entries have two lines: "kind of data: available data | question", and "recommended methods |
+# common practice". The kind ANY: samples alone, samples with y, and time series.
 _TEXT = """
 ANY: samples | directions of largest variance
     pca

@@ -69,7 +69,7 @@ def _start_matrix(given: npt.ArrayLike, shape: tuple[int, ...]) -> Array:
 _TOLD = (Status.TIME_LIMIT, Status.INTERRUPTED, Status.OBSERVER)
 # Local optima differ if the relative difference of their values exceeds this threshold.
 _BETTER = 1e-9
-# Tolerance and iteration limit for approximate problems, whose solutions are initial points.
+# Tolerance and iteration limit for approximations of a problem, solved to find initial points.
 _ROUGHLY = Stopping(1e-4, 50)
 # Successive approximations of f are minimised, the first with at most _FIRST_STEPS iterations. At
 # most _TIMES approximations follow, until a new one changes the value by at most _SAME relatively.
@@ -173,7 +173,7 @@ def solve_near(
     run = minimise(now, M, solver, first, observers)
     for k in range(_TIMES):
         if run.status in _TOLD or (k != 1 and run.iterations >= left):
-            break  # k = 1 goes on: the next approximation of f may prove convergence
+            break  # at the limit of iterations, round k = 1 still tests for convergence
         before = run.value
         with until_told() as told:
             now = near(problem, run.M)

@@ -131,7 +131,7 @@ class Progress:
     def _open(self) -> Live:
         from rich.live import Live
 
-        # The progress line changes only at an iteration, so that no thread needs to redraw it.
+        # The line changes only at an iteration: rich needs no thread that refreshes it regularly.
         live = Live(console=self._console, auto_refresh=False)
         live.start()
         weakref.finalize(self, live.stop)  # stopping a display twice does no harm

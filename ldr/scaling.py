@@ -22,7 +22,7 @@ from ldr.solvers.errors import ArgumentError
 from ldr.solvers.manifolds import Array
 from ldr.types import PerView
 
-# Number of rows whose standard deviations decide whether a message about units appears.
+# A message about units uses the columns' standard deviations over at most this many rows.
 _LOOKED_AT = 2048
 
 
@@ -76,7 +76,7 @@ class Units:
 def undone(result: Result, scales: tuple[Array, ...]) -> Result:
     """Return a result in original units from that for scaled columns; its model is unchanged."""
     features = as_tuple(result.features)
-    # Maps of nonlinear features are not rescaled, because the features use scaled columns.
+    # For nonlinear features P is unchanged, because the features are computed from scaled columns.
     units = [np.ones(1) if f else scale for f, scale in zip(features, scales, strict=True)]
     others = units[::-1] if len(units) > 1 else [np.ones(1)]
     predictors = zip(result.predictors, units, others, strict=False)

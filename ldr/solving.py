@@ -67,7 +67,7 @@ if TYPE_CHECKING:
 
 # A message on units appears if the ratio of two columns' standard deviations exceeds this value.
 _FAR_APART = 1e3
-# Messages about a missing certificate, by the event that ended the run.
+# Messages that optimality is undecided, by the status of a run that ended early.
 ENDED = {
     Status.TIME_LIMIT: "the time limit was reached before optimality was decided",
     Status.INTERRUPTED: "interrupted from the keyboard before optimality was decided",
@@ -78,7 +78,7 @@ UNPROVED = (
     "for dense rows"
 )
 
-# Message if a limit or Ctrl-C ended the solve before the notes on M were computed.
+# Message if a limit or Ctrl-C ended the solve before M was checked.
 _UNSEEN = "checks of M that evaluate the objective were skipped, because the solve ended early"
 
 

@@ -24,7 +24,7 @@ from ldr.solvers.linalg.eigen import top_eigenvectors
 from ldr.solvers.manifolds import Array, Grassmann
 from ldr.solvers.problem import Point
 
-# Shrinkage raises the least eigenvalue of the covariance of windows of whitened rows to this value.
+# Least eigenvalue, after shrinkage, of the covariance of 2T successive whitened rows.
 _LEAST = 1e-6
 # Number of random initial points. Every second one favours directions of small variance: on the
 # data "elevations" two thirds of these reached the best value, and a third of the others.

@@ -204,7 +204,7 @@ class DiagonalFactors(Factors):
     feature_names: tuple[str, ...] | None = field(default=None, kw_only=True)
 
     def __post_init__(self) -> None:
-        # The likelihood is unbounded for r >= the correlations' rank, unless they are nonsingular.
+        # The likelihood is unbounded if r is at least the rank of a singular correlation matrix.
         check_rank(self.r, self._rank + (self._rank == self.d))
 
     @cached_property

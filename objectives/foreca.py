@@ -163,7 +163,7 @@ class SpectralEntropyPoint(Point):
     def sensitive(self) -> Array:
         """Bound of the derivative of each column's entropy with respect to the whitened series."""
         power = np.einsum("fii->", self._R) / self._R.shape[1]
-        shares = np.abs(self._p)  # rounding errors may make a power negative
+        shares = np.abs(self._p)  # rounding errors may make the power at a frequency negative
         return self._scale * np.sqrt(power / self._s * np.sum(shares * self._c**2, axis=0))
 
     @cached_property
@@ -219,7 +219,7 @@ class SpectralEntropy(BoundObjective):
         return SpectralEntropyPoint(self, M)
 
     def hidden(self, M: Array) -> float:
-        # `sensitive` bounds the entropies' derivatives, 2 * errors the changes of the series.
+        # Rounding changes whitened series by up to 2 * errors, entropies by `sensitive` times that.
         errors = [self.whitened.error_along(self.seen @ m[:, None]) for m in M.T]
         return float(np.dot(2.0 * np.array(errors), self.at(M).sensitive))
 

@@ -47,8 +47,8 @@ KINDS = ("neighbours", "epsilon", "classes", "class-neighbours")
 
 # Number of samples whose neighbours are searched between two tests of the time limit.
 _QUERIES = 1000
-# A k-d tree requires _LEAST_ROWS rows and at most _MOST_COLUMNS columns; _ASKED searches test it. A
-# distance in it takes (_CALL + _CALL_PER_COLUMN d) times as long as by matrix products.
+# A k-d tree requires _LEAST_ROWS rows and at most _MOST_COLUMNS columns. Its time is estimated by
+# _ASKED searches: a distance takes _CALL + _CALL_PER_COLUMN d times as long as by matrix products.
 _LEAST_ROWS, _MOST_COLUMNS, _ASKED = 1000, 100, 50
 _CALL, _CALL_PER_COLUMN = 2.0, 0.15
 # Size of n^2 d above which a search for neighbours takes over a second on one thread.
@@ -213,7 +213,7 @@ def nearest_others(X: Matrix, k: int) -> tuple[Array, Integers]:
         check()
         away, found = search(X[rows], k + 1)
         others = found != rows[:, None]
-        # If a row has more than k duplicates, the search may miss the row itself: drop a duplicate.
+        # The row itself is no neighbour. With over k duplicates it may not be found: omit another.
         others[others.all(axis=1), 0] = False
         distances[rows], indices[rows] = away[others].reshape(-1, k), found[others].reshape(-1, k)
     return distances, indices
@@ -373,7 +373,7 @@ class GraphMethod(StatedMethod, products="optimum", weighted=True):
         if "class" in self.kind and Need.LABELS not in self.needs:
             vars(self)["needs"] = (*self.needs, Need.LABELS)
         self._set_traits(
-            # Repeated rows are neighbours: weights act as repetitions in class graphs only.
+            # Except in a graph of classes, weights are no repetitions: copies would be neighbours.
             repeats=self._of_classes,
             by_place=not self.kind,
             # Scaling a feature changes the distances between rows, and so a graph of neighbours.

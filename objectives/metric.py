@@ -40,13 +40,13 @@ _SATURATED = 1e-6
 # A larger first ridge would lead nearly all initial points to the same optimum.
 _FIRST_RIDGE, _LAST_RIDGE, _LESS = 0.1, 2e-5, 0.15
 _STAGE = Stopping(1e-6, 10)
-# For at most _FEW_ROWS rows NCA has several initial points. From each, annealing starts with a
-# ridge of 0, _FIRST_RIDGE and _SMALL_RIDGE, because the optima differ.
+# For at most _FEW_ROWS rows NCA has several initial points. Each is annealed three times, from the
+# ridges 0 (no annealing), _FIRST_RIDGE and _SMALL_RIDGE; the best optimum is kept.
 _FEW_ROWS = 250
 _SMALL_RIDGE = 2e-4
 _SLOWLY, _LONGER_STAGE = 0.25, Stopping(1e-6, 15)
 _PLAIN = Stopping(1e-6, 200)
-# Test of perfect classification: first factor that multiplies M, and number of doublings.
+# M is multiplied by _LARGER 2^k, k < _DOUBLINGS, until the classification is proved perfect.
 _LARGER, _DOUBLINGS = 16.0, 10
 
 

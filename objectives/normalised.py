@@ -19,7 +19,7 @@ from ldr.solvers.trust_region import TrustRegion
 
 # Number of random matrices M; the median of f at them is the typical value.
 _TYPICAL = 21
-# f_typical - f_best is a rounding error if it is below this share of the values or their terms.
+# f_typical - f_best counts as zero below this share of f, or of the terms that cancel in f.
 _LEAST_RANGE = 1e-10
 
 

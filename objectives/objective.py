@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from ldr.objectives.families.matrices import DataSums, Matrices
 
 
-# With fewer samples than features, some projection fits any of these inputs perfectly.
+# Inputs that some projection fits perfectly if there are fewer samples than features.
 _EXPLAINED = {"labels", "response", "second view", "time order"}
 # Number of square matrices in memory during a solve: matrices, factors and eigenvectors.
 _ARRAYS = 8

@@ -233,7 +233,7 @@ class BoundObjective(Problem):
     def maps(self, M: Array) -> tuple[Array, ...]:
         """Return the linear map P (r x d) of each view."""
         blocks = self.blocks(M)
-        # Whitened coordinates ignore the second argument of `map`, so that `lift` is not needed.
+        # In whitened coordinates `map` does not use its second argument, the lifted M: skip `lift`.
         white = all(view.coordinates.is_whitened for view in self.views)
         parts = zip(self.views, blocks, blocks if white else self.lift(M), strict=True)
         return tuple(view.coordinates.map(block, lifted) for view, block, lifted in parts)

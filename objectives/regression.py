@@ -179,7 +179,7 @@ class Regression(BoundObjective):
         coefficients = self.lift(M)[0]
         d = len(coefficients)
         U, s, Vt = np.linalg.svd(coefficients, full_matrices=False)
-        if self.r > U.shape[1]:  # U gets more columns, which do not affect predictions
+        if self.r > U.shape[1]:  # further orthonormal columns, up to r, do not affect predictions
             U = scipy.linalg.qr(np.hstack([U, np.eye(d, self.r)]), mode="economic")[0]
         scale = np.ones(self.r)
         scale[: min(len(s), self.r)] = np.hypot(1.0, s[: self.r])

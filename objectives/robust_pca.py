@@ -38,7 +38,7 @@ from ldr.solvers.linalg.eigen import in_cache, top_eigenvectors
 from ldr.solvers.manifolds import Array, Grassmann
 
 _EPS = float(np.finfo(float).eps)
-# A row coincides with a candidate for the median below this distance, in units of the scale.
+# A row equals a candidate for the median up to this distance, relative to the typical row norm.
 _NO_DISTANCE = 1e-14
 # Iteration limits of the geometric median and of reweighted PCA; an iteration reads all rows.
 _STEPS, _PASSES = 200, 10

@@ -91,7 +91,7 @@ class SFA(StatedMethod, SlowMethod, OfFeatures):
             raise ArgumentError(f"degree must be 1 or 2, got {self.degree!r}")
         if self.degree == 2 and self.derivatives is not None:
             raise ArgumentError("derivatives= requires degree=1, without products of columns")
-        # Products of centred features are dense, and their sums require the mean first.
+        # Degree 2 multiplies centred features, which are dense and require the mean beforehand.
         from_sums = self.degree == 1 and self.derivatives is None
         self._set_traits(
             transposed=not self.whiten,

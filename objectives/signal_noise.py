@@ -138,8 +138,7 @@ class OPCA(Shrinking, NoiseMethod, transposed=False, scale_free=True):
     def matrices(self, data: DataSums) -> PencilMatrices:
         signal, noise = data.views
         C, R = signal.scatter() / signal.n, noise.about_zero.scatter() / noise.n
-        # The noise scatter is about zero, so that offsets of its diagonal are zero (`float()` is
-        # 0).
+        # `offsets` returns zero, as `float()` does, because the noise scatter is not centred.
         return PencilMatrices(C, R, ridge=self.ridge, total=R + C, offsets=float)
 
 

@@ -145,7 +145,7 @@ class PenalisedLoadings(WeightedSum):
         V = self.lower([varimax(term.bound.lift(loadings)[0])])
         # Half of the gradient -2 X'XV suffices, because soft(2A, 2t) = 2 soft(A, t).
         covariances = -self.at(V).gradient
-        # Constant scores have no covariance with any feature: there the loadings V are kept.
+        # A component with constant scores has zero covariances: its loadings V replace them.
         covariances = np.where(covariances.any(axis=0), covariances, V)
         assert self.penalty is not None
         M = self.penalty.prox(covariances, 1.0)

@@ -37,8 +37,8 @@ from ldr.solvers.manifolds import Array
 from ldr.solvers.manifolds.manifold import sym
 from ldr.solvers.problem import Preconditioner
 
-# The cache holds _NUMBERS distances. In a group of classes, each class has at least _LIKE times the
-# size of the largest class, to which all are padded.
+# Number of distances that fit into the cache. Classes are padded to equal size together if the
+# smallest has at least _LIKE times the size of the largest.
 _NUMBERS, _LIKE = 2**15, 0.75
 
 
@@ -76,7 +76,7 @@ def _like_sizes(codes: Codes, weights: Array | None) -> Iterator[tuple[Codes, Co
     counted = [np.flatnonzero((codes == c) & (w > 0)) for c in range(int(codes.max()) + 1)]
     sizes = np.array([len(own) for own in counted])
     pairs, most = np.count_nonzero(sizes) ** 2, int(sizes.max())
-    # All classes form one group if the distances within and between them fit into the cache.
+    # All classes are padded to equal size if the distances of all their pairs fit into the cache.
     likeness = 0.0 if pairs * most**2 <= _NUMBERS else _LIKE
     while sizes.any():
         most = int(sizes.max())
@@ -93,7 +93,7 @@ def _like_sizes(codes: Codes, weights: Array | None) -> Iterator[tuple[Codes, Co
 _EPS = float(np.finfo(float).eps)
 # The preconditioner raises curvatures to at least this share of the largest curvature.
 _FLOOR = 1e-3
-# Kernel matrices with exponents below -_FAR are scaled; then exponents are at least -_NOTHING.
+# If an exponent is below -_FAR, the kernel is rescaled, with exponents of at least -_NOTHING.
 _FAR, _NOTHING = 300.0, 690.0
 
 

@@ -22,10 +22,10 @@ from ldr.solvers.solver import VALUE_ROUNDING, Solver, State
 
 # Largest number of entries that become zero in one line search along a face of the L1 penalty.
 _FACES = 20
-# A vector of signs is outside the row space of Z if its relative residual exceeds this value.
+# A gradient of the L1 penalty is outside the row space of Z if its relative residual exceeds this.
 _UNSEEN = 1e-8
-# An SVD, ten times slower than Cholesky, is used if the diagonal of a Cholesky factor has a lower
-# ratio of least to largest entry. Errors of Cholesky steps are below 1e-4 of the step.
+# An SVD, ten times slower, replaces a Cholesky decomposition if the ratio of its factor's least to
+# largest diagonal entry is below this value: the relative error of a step might exceed 1e-4.
 _INDEPENDENT = 1e-6
 
 

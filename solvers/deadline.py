@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 
 Each = TypeVar("Each")
 
-# Seconds within which another Ctrl-C raises KeyboardInterrupt, which ends a loop over solves.
+# A Ctrl-C ends only the current solve. Another within this many seconds ends a loop over solves.
 INSISTING = 30.0
 _last_interrupt = -math.inf
 
@@ -317,7 +317,7 @@ def _share(count: float) -> None:
     """Limit the threads of each BLAS library to `count`."""
     for library, before in zip(_libraries(), _before, strict=True):
         if before > 1:
-            # threadpoolctl 3.8 refuses calls from a second thread until the first one is cleared.
+            # threadpoolctl 3.8 lets one thread control a library until `clear_controlling_thread`.
             clear = getattr(library, "clear_controlling_thread", lambda force: None)
             clear(force=True)
             library.set_num_threads(min(count, before))

@@ -75,7 +75,7 @@ class Imputation(Solver[State]):
         if M is None:
             return TrustRegion().step(problem, TrustState(last, None))
         point = problem.at(M)
-        if point.gradient_norm <= 0.3 * last.gradient_norm:  # EM continues while it is fast
+        if point.gradient_norm <= 0.3 * last.gradient_norm:  # EM goes on while it converges fast
             return State(point)
         return TrustState(min(last, point, key=lambda end: end.value), None)
 

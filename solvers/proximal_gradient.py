@@ -34,9 +34,9 @@ _VALUE_NOISE, _ROUNDING = 1e-13, 1e-12
 _SUFFICIENT = 1e-4
 # Largest factor by which the step size changes between iterations.
 _GROWTH = 10.0
-# On a fixed support Newton's method only reduces the gradient by the factor _FLATTER, because the
-# support may change. It continues to convergence if the gradient would then be below _NEAR_THE_END
-# times the tolerance: the support is likely final.
+# On a fixed support Newton's method stops when it has reduced the gradient by the factor _FLATTER,
+# because the support may still change. If this gradient is below _NEAR_THE_END times the tolerance,
+# the support is likely final, and Newton's method continues to convergence.
 _FLATTER, _NEAR_THE_END = 0.1, 1e4
 
 
@@ -405,7 +405,7 @@ def _on_support(
         tolerance=0.1 * problem.threshold / max(abs(point.value), np.finfo(float).tiny),
         max_iterations=100,
     )
-    flat = _FLATTER * point.gradient_norm  # Newton's method stops there if the support may grow
+    flat = _FLATTER * point.gradient_norm  # gradient norm at which Newton's method stops
     if flat < _NEAR_THE_END * problem.threshold:  # the support is probably final
         flat = 0.0
     new, iterations, radius = point, 0, float(np.linalg.norm(point.proximal.V))

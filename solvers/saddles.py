@@ -92,7 +92,7 @@ def _least_ritz_pair(
         basis[k - 1], images[k - 1] = V.ravel(), point.hessian(V).ravel()
         T[k - 1, :k] = T[:k, k - 1] = basis[:k] @ images[k - 1]
         if preconditioner is None and k % (_LEAST_STEPS // 2):
-            # The Hessian product extends the Krylov space; a residual would need eigenvectors.
+            # A Hessian product extends the Krylov space like a residual, but without eigenvectors.
             V = images[k - 1].reshape(V.shape)
         else:
             least, vectors = scipy.linalg.eigh(

@@ -345,7 +345,7 @@ class Tracker:
         }
         self._began = time.perf_counter()
         self._number = self._idle = 0
-        self._least_value = self._least_gradient = math.inf  # minimum over earlier states
+        self._least_value = self._least_gradient = math.inf  # least f and gradient norm so far
         self._scale = 0.0
         self._best: RiemannianPoint | None = None
         self._last: RiemannianPoint | None = None

@@ -303,5 +303,5 @@ class GradientsFirst(Solver[State]):
             if stuck:
                 break
         further = TrustRegion().states(problem, state.point.M, stopping)
-        next(further)  # skip the first state, which repeats the end of L-BFGS
+        next(further)  # skip the trust region's first state, which is the last state of L-BFGS
         yield from further

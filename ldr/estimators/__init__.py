@@ -43,7 +43,7 @@ from ldr.objectives.registry import REGISTRY
 from ldr.trial_layout import FEATURES
 from ldr.types import Dimension
 
-# Estimators not named like their objective: sufficient dimension reduction is a whole family.
+# Estimators with other names than their objectives: SDR is the name of a family of methods.
 NAMES = {"sdr": "KernelSDR"}
 
 # Classes that add scikit-learn's attributes to the estimators of some methods.

@@ -37,7 +37,7 @@ def aligned(P: Array, reference: Array, scores: Array | None) -> Array:
     ours, theirs = P.T, reference.T
     if scores is not None:
         ours, theirs = scores @ ours, scores @ theirs
-    # Maps are scaled to entries of order 1, so that their products do not overflow.
+    # Both factors are scaled by powers of two, so that their product does not overflow.
     turn = polar_factor((theirs / power_of_two(theirs)).T @ (ours / power_of_two(ours)))
     return turn @ P
 
@@ -275,7 +275,7 @@ def bootstrap(
         for k, P in enumerate(as_tuple(result.P))
     ]
     scores = None
-    if not objective.traits.transposed:  # otherwise the maps P are aligned instead of the scores
+    if not objective.traits.transposed:  # to align projected samples instead of the matrices P
         views = zip(sampled.data.views, as_tuple(result.mean), strict=True)
         scores = np.hstack([view.dense() - mean for view, mean in views])
     return Bootstrap(

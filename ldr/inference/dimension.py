@@ -24,7 +24,7 @@ from ldr.types import Argument, Figure, Panels, PerRow, Rows, Splitter
 RULES = ("permutation", "ladle", "bic", "folds", "parallel")
 # Criteria for the number of components, each with the only methods to which it applies.
 _ONLY = {"bic": ("ppca", "fa"), "parallel": ("pca",)}
-# Default of the largest number of components for the rules that fit the model to each number.
+# By default "bic" and "folds" fit models with up to this number of components.
 _FEW = 10
 
 

@@ -678,7 +678,7 @@ def _of_correlations(d: Array, n: int, p: int, q: int) -> list[Statistic]:
     # Multivariate tests that combine the canonical correlations of all directions.
     s, ratios = len(d), d**2 / (1.0 - d**2)
     V, U, largest = float(np.sum(d**2)), float(np.sum(ratios)), float(ratios[0])
-    b = n - 1 - p - q  # n - 1 - q error degrees of freedom given q columns, minus p responses
+    b = n - 1 - p - q  # error degrees of freedom n - 1 - q, minus the number p of responses
     df1, df2 = s * max(p, q), s * (b + s)
     of_all = [_F("Pillai", 0, V, V / (s - V) * df2 / df1, df1, df2)]
     if b > 3:  # McKeon's F approximation requires b > 3

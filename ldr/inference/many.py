@@ -39,7 +39,7 @@ _CHUNK_NUMBERS = 2**18
 class Chunk:
     """Problems of equal shape, or a single problem whose data are no arrays in memory."""
 
-    views: tuple[Rows, ...]  # arrays (n, d) or (count, n, d); the last may be background data
+    views: tuple[Rows, ...]  # arrays (n, d) or (count, n, d); the last array may be a background
     y: PerRow  # shape (n, ...), or (count, n) if every problem has its own y
     count: int
     own_y: bool = False

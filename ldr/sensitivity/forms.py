@@ -40,7 +40,7 @@ if TYPE_CHECKING:
 
 # An array of jax or NumPy, or one such array for each view.
 Traced = Any
-# A d x d matrix that depends on the rows: a `Form`, which represents the matrix by products.
+# A d x d matrix A that depends on the rows: a `Form`, which computes products AT with matrices T.
 Square = Any
 # Function (Y, X) -> KY. The n x n matrix K weights pairs of rows, and may depend on the rows X.
 Mixing = Callable[[Traced, Traced], Traced]

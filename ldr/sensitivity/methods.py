@@ -241,7 +241,7 @@ def of_dynamics(X: Traced, M: Traced, *given: Traced, skew: bool) -> Observed:
         states, moves = middles_and_steps(Z)
     V, Y = moves / pace, states @ M / place
     S, T = Y.T @ Y, (V @ M).T @ Y
-    if skew:  # the skew matrix of derivatives solves a Lyapunov equation
+    if skew:  # the best skew-symmetric D solves the Lyapunov equation DS + SD = T - T'
         unit = jnp.eye(len(S))
         D = jnp.linalg.solve(jnp.kron(unit, S) + jnp.kron(S, unit), (T - T.T).ravel())
         D = D.reshape(S.shape)

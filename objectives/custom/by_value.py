@@ -24,7 +24,7 @@ Address = tuple[str, str]
 
 # Objects that were pickled or unpickled in this process, by a unique name.
 _known: WeakValueDictionary[str, object] = WeakValueDictionary()
-# Stack of objects that are being pickled: pickling a function may pickle another objective.
+# Stack of objects that are being pickled: a function of each object refers to the next one.
 _underway: list[object] = []
 _pickling = threading.RLock()
 

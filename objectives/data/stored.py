@@ -87,7 +87,7 @@ class MadeSamples(Samples):
         return self.making(self.array.piece(where))
 
     def reduce(self, term: Callable[..., Term], merge: Merge[Term], *beside: Beside) -> Term:
-        if self.array.is_sparse:  # sparse rows form one chunk, which would become dense
+        if self.array.is_sparse:  # chunks of few rows, because the computed rows are dense
             return super().reduce(term, merge, *beside)
         return of_made(self.array, self.making, term, merge, *beside)
 
@@ -399,7 +399,7 @@ def _length(other: Samples | Cells) -> int:
     return other.n if isinstance(other, Samples) else len(other)
 
 
-# Cache of sums over rows, by the pickled functions that sum a block and that add two sums.
+# Cached sums over rows. A key is the pickle of two functions: sum of a block, sum of two results.
 Totals = dict[bytes, Any]
 
 

@@ -443,7 +443,7 @@ def _manifold(
     bounds: Sequence[BoundObjective], maps: Sequence[tuple[Array | None, ...]], penalised: bool
 ) -> Manifold:
     """Return the common manifold: Grassmann only if all terms have it and there is no penalty."""
-    factors = list(bounds[0].manifold.factors)  # one per view, then one per model parameter
+    factors = list(bounds[0].manifold.factors)  # one factor per view, then one per model parameter
     for view in range(len(maps[0])):
         kinds = [bound.manifold.factors[view] for bound in bounds]
         pairs = zip(kinds, (T[view] for T in maps), strict=True)
@@ -497,7 +497,7 @@ def _as_trace(
         is_square = trace.is_square and weight > 0 and len(active) == 1 and constant == 0
     if not active:
         return None
-    # A is zero outside of the coordinates if it is for every term, in the same coordinates.
+    # A sum of terms in equal coordinates is zero outside of the coordinates if each term is.
     alone = all(term.same_point for term in active) and not any(outside)
     left_out = None if None in outside else (0.0 if alone else math.inf)
     found = {"A": A, "r": r, "offset": offset, "doubt": doubt}

@@ -448,7 +448,7 @@ class IncompletePoint(LikelihoodPoint):
         weighted = posterior.deviation @ dB
         weighted -= observed.ones * (observed.mask @ (dmean * posterior.B))
         dy = observed.times(posterior.V, weighted - observed.times(dK, posterior.y))
-        # The derivative of the residual R_ij = x_ij - mean_j - M_j'y_i is -rows_i'columns_j.
+        # The derivative of the residuals X - 1 mean' - y M' along V is -rows @ columns.T.
         rows = np.hstack([posterior.y, observed.ones, dy])
         columns = np.hstack([dM, dmean, M])
         of_R = posterior.residual.T @ rows
@@ -611,7 +611,7 @@ def has_missing(samples: Samples) -> bool:
 
     For rows that are read in chunks, sums are NaN if entries are missing.
     """
-    if samples.stored and samples.n_known and not samples.in_pieces:  # n < d: one pass over it
+    if samples.stored and samples.n_known and not samples.in_pieces:  # n < d: check the few rows
         return samples.reduce(attrgetter("has_nan"), or_)
     return samples.has_nan
 

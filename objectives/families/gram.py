@@ -60,7 +60,7 @@ class Gram(Projected):
         """Return True if the median distance of the rows determines the width."""
         return getattr(self.objective, width, None) is None
 
-    if TYPE_CHECKING:  # members of subclasses that are bilinear in the kernel matrices K and K_z
+    if TYPE_CHECKING:  # subclasses with f bilinear in kernel matrices K, K_z define these members
 
         @property
         def of_rows(self) -> Gram:
@@ -135,7 +135,7 @@ def kernel_width(X: Array, weights: Array | None, r: int, d: int) -> float:
 _FEW_ROWS = 500
 _MOST_PIVOTS = 300
 _NEGLIGIBLE, _NEGLIGIBLE_Z = 1e-10, 1e-8
-# Largest number of rows with an exact kernel matrix, if pivots cannot approximate the matrix.
+# Without a Cholesky approximation the kernel matrix is exact for up to this number of rows.
 _EXACT_ROWS = 2000
 _DEFAULT = 200
 
@@ -351,7 +351,7 @@ class LandmarkPoint(ProjectedPoint):
         if problem.b:
             dCQ = _centred(product(dC, Q))
             dEQ += problem.b * cross_product(self._C, dCQ)
-        # The derivative of Q's equation has two terms in dC, because C is on both sides of it.
+        # The derivative of (aW + b C'PC) Q = C'Z, which Q solves, contains both dC' and dC.
         dQ = self._solve(cross_product(dC, self._residual) - dEQ)
         lefts, rights = self._residual, dQ
         if problem.b:

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 Codes: TypeAlias = NDArray[np.intp]
 Grouped = TypeVar("Grouped")
-# A symmetric n x n matrix of weights of pairs of rows: an array, or an object that multiplies.
+# A symmetric n x n matrix K of weights of pairs of rows: an array, or an object with products KY.
 Kernel: TypeAlias = Array | Between
 # Derivative of pairwise weights with respect to the rows; None if the weights are constant.
 MovingKernel: TypeAlias = "HeatedEdges | NeighbourWeights | None"

@@ -52,7 +52,7 @@ _BLOCK_NUMBERS = 2**16
 
 # For some rows D of distances: value phi(D), W = dphi/dD, and map dD -> dW (may overwrite dD).
 Told = tuple[float, Array, Callable[[Array], Array]]
-# Function that adds the terms of some rows to an array that is half of a Hessian product.
+# Function that adds the terms of some rows to half of a Hessian product, in place.
 RowProduct = Callable[[Array, Change], None]
 
 
@@ -292,7 +292,7 @@ class LabelledPairs(Pairwise):
         M = scaled @ top_eigenvectors(A.T @ A, min(r, A.shape[1]))[1]
         M = np.pad(M, ((0, 0), (0, r - M.shape[1])))
         Y = rows @ M
-        # A direction of zero variance keeps its length: its scale would be the inverse of rounding.
+        # A component of zero variance keeps its length: a division would magnify rounding errors.
         rounding = np.finfo(np.float64).eps * len(rows)
         length = float(np.linalg.norm(rows * self.lengths))
         within = float(np.vdot(M, self._scatters.within @ M))

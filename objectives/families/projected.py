@@ -66,7 +66,7 @@ class ProjectedPoint(Point):
         return cross_product(self.X, self.curvature(product(self.X, V)))
 
 
-# Number of pairs of rows up to which matrices of Hessian products are cached (32 MiB each).
+# Up to this number of pairs of rows, n x n matrices for Hessian products are cached (32 MiB each).
 KEPT = 2**22
 
 

@@ -149,7 +149,7 @@ class TraceRatioPoint(Point):
         weighted = M * problem.weights
         self.denominator = float(np.vdot(weighted, self._BM)) + problem.left_out
         a = float(np.vdot(weighted, self._AM))
-        # If the ratio is minimised, A is minus the numerator's matrix: a > 0 is a rounding error.
+        # For a minimised ratio A is negative semidefinite: a positive trace is a rounding error.
         self._rho = (a if problem.objective.sense == "max" else min(a, 0.0)) / self.denominator
         self.value = 0.0 - self._rho  # 0.0 - x is never negative zero
         G = (-2.0 / self.denominator) * (self._AM - self._rho * self._BM)

@@ -349,7 +349,7 @@ def _of_rows(
     """
     (T, back), (varied, name) = root, given.varied(sums)
     d, tolerance, scale = len(T), rank_tolerance(len(T)), given.sizes(first)[:, None]
-    sized = scale * T  # magnitudes of the terms in the new columns, sums of old columns
+    sized = scale * T  # entry (i, j): size of old column i's term in new column j
     W, inverse, _ = inverse_root(varied)
     _, shares, Vt = np.linalg.svd(sized @ W, full_matrices=False)
     lost = shares * tolerance >= 1.0
@@ -381,7 +381,7 @@ def _of_rows(
     more, less, _ = inverse_root(W.T @ B @ W)
     W = W @ more
     lift, inverse = T @ W, less @ inverse @ back
-    # An excluded direction truly varies if its norm exceeds 8 eps times that of the summed terms.
+    # An excluded component of norm 1 is no rounding error if its terms' norm is below 1 / (8 eps).
     varies = bool(np.any(given.computed | (shares[lost] * 8.0 * _EPS < 1.0)))
     varies = varies or (first.total is not None and bool(diagonal(first.total)[constant].any()))
     if sums.total is not None:

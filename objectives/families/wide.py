@@ -74,9 +74,9 @@ def apart(aa: LinearOperator, bb: LinearOperator) -> LinearOperator:
 
 # Number of extra columns of a block, which accelerate the convergence of the wanted eigenvectors.
 GUARDS = 4
-# Shifts of at least -_SHARE * rho * ridge keep the divisors of the preconditioner positive.
+# A shift cancels at most this share of the ridge in the preconditioner, so that it is positive.
 _SHARE = 0.9
-# Least variance of a direction, relative to its variance if the columns were uncorrelated.
+# A component Xm is constant if its variance is at most this share of sum_j m_j^2 var(x_j).
 _EMPTY = 1e-10
 
 

@@ -22,8 +22,8 @@ _LEAST_ORDER = 2000
 # Ratio d / r of columns to components above which block Krylov replaces the covariance of dense
 # data: at this ratio block Krylov takes half of the time that the covariance takes.
 _COLUMNS_PER_VECTOR = 150
-# Ratio of two times per scalar multiplication: in products of the covariance with vectors, and in
-# the computation of the covariance. A Cholesky decomposition counts as two matrix products.
+# Ratio of times per scalar multiplication: products of the covariance with vectors, relative to the
+# computation of the covariance.
 _SQUARED_PER_PRODUCT = 25
 
 
@@ -84,7 +84,7 @@ class CovarianceOperator:
     def worth_squaring(self, products: int) -> bool:
         """Return True if `squared` and a proof by Cholesky factors cost less than `products`."""
         order, longest = sorted(self.samples.shape)
-        cost = order * (1.0 + 2.0 * order / longest)
+        cost = order * (1.0 + 2.0 * order / longest)  # the second term is the Cholesky proof
         affordable = order <= WIDE and not (self.samples.is_sparse or self.samples.stored)
         return affordable and cost <= _SQUARED_PER_PRODUCT * products
 
@@ -292,7 +292,7 @@ def _variation_sums(piece: Samples, centre: Array, P: Array) -> Array:
     sums[:, -1] = piece.weight
     if piece.is_sparse:
         slices = list(piece.slices(max(1, BLOCK_NUMBERS // sums.shape[1])))
-        if len(slices) > 1:  # rows are taken in blocks, because a product with P is dense
+        if len(slices) > 1:  # blocks limit memory: sparse rows times the matrix P are dense
             for where in slices:
                 sums[:, :-1] += _variation_sums(piece.piece(where), centre, P)[:, :-1]
             return sums

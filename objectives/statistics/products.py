@@ -99,7 +99,7 @@ def differences(plus: np.ndarray, minus: np.ndarray, n: int) -> csr_array:
 
 # A variance below this share of the column's mean square is a rounding error.
 _CONSTANT = 1e-14
-# Columns of unit norm are equal if _TELLING randomly weighted sums agree within _DIFFERENT.
+# Unit-norm columns are equal if products with _TELLING random vectors agree within _DIFFERENT.
 _TELLING, _DIFFERENT = 3, 1e-11
 # The product X'LZ is stored if it has at most this many nonzero entries per entry of X.
 _FILLED = 4.0

@@ -233,7 +233,7 @@ def _with_small_directions(space: SparseRowSpace, V: Array) -> RowSpace:
     V, Z = (np.hstack(parts) for parts in zip(*found, strict=True))
     if not V.size:
         return space
-    # Splitting Z multiplies its rounding errors by the condition number of the space's weights.
+    # Projection onto the basis Xc'W multiplies Z's rounding errors by the condition number of W.
     lost = n * np.finfo(float).eps * np.linalg.norm(units * Z) * np.linalg.cond(space.weights)
     inside, Z = _split(space, Z)
     space = replace(space, scores=space.scores + V @ inside.T)

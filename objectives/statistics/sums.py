@@ -244,7 +244,7 @@ def class_sums(rows: Array, codes: Codes, n_classes: int) -> Array:
     return np.asarray(sums, dtype=np.float64).reshape(n_classes, d)
 
 
-# A position among n sorted values is rounded to an integer if they differ by at most _ROUNDED n.
+# A position among n sorted values is rounded if this changes it by at most _ROUNDED n.
 _ROUNDED = 1e-14
 
 
@@ -306,7 +306,7 @@ def even_rows(n: int, count: int, weights: Array | None = None) -> Codes:
         return np.linspace(0, n - 1, min(n, count)).astype(np.intp)
     ends = np.cumsum(weights)
     rows = np.searchsorted(ends, even_rows(int(ends[-1]), count), side="right")
-    return rows.clip(max=n - 1)  # rounding may give n if the sum of weights exceeds 2^53
+    return rows.clip(max=n - 1)  # rounding errors of a large sum of weights may give the index n
 
 
 def _are_shares(weights: Array) -> bool:

@@ -116,7 +116,7 @@ def stacked_roots(S: Array) -> tuple[Array, Array]:
 # Share of eigenvectors below which LAPACK's driver for selected eigenvectors is faster. Both are
 # equally fast at a share of 0.15 to 0.2 for orders 64 and 128, 0.1 for 256, 0.25 for 512.
 _PARTIAL_SHARE = 0.15
-# Block Krylov replaces LAPACK above order _MANY, and above order _MANY_PER_VECTOR r for r vectors.
+# Block Krylov replaces LAPACK for r eigenvectors above order max(_MANY, _MANY_PER_VECTOR r).
 _MANY, _MANY_PER_VECTOR = 1000, 150
 # A matrix is not graded if the largest entries of its rows differ by less than this factor.
 _ALIKE = 1e4

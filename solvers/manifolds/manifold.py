@@ -327,8 +327,8 @@ class Orthonormal(Manifold):
         Y = M + t * V
         if self.retraction == "qr":
             return self._qr_curve(Y, V)
-        # N = Y S^{-1/2} with S = Y'Y = I + t^2 V'V has the derivative V S^{-1/2} + NB in t. B is
-        # symmetric, because S and dS/dt commute; the tangent projection at N removes NB.
+        # With S = Y'Y, the derivative of N = Y S^{-1/2} in t is V S^{-1/2} + NB for a symmetric B.
+        # The tangent projection at N removes NB.
         N, inverse_root = _polar(Y)
         return N, self.project(N, V @ inverse_root)
 
