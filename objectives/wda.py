@@ -37,8 +37,8 @@ from ldr.solvers.manifolds import Array
 from ldr.solvers.manifolds.manifold import sym
 from ldr.solvers.problem import Preconditioner
 
-# Number of distances that fit into the cache. Classes are padded to equal size together if the
-# smallest has at least _LIKE times the size of the largest.
+# Number of distances that fit into the cache. A class is padded to the size of a larger one if it
+# has at least _LIKE times that size.
 _NUMBERS, _LIKE = 2**15, 0.75
 
 

@@ -275,7 +275,7 @@ def bootstrap(
         for k, P in enumerate(as_tuple(result.P))
     ]
     scores = None
-    if not objective.traits.transposed:  # to align projected samples instead of the matrices P
+    if not objective.traits.transposed:  # scores, the projected samples, are aligned instead of P
         views = zip(sampled.data.views, as_tuple(result.mean), strict=True)
         scores = np.hstack([view.dense() - mean for view, mean in views])
     return Bootstrap(

@@ -497,7 +497,7 @@ def _as_trace(
         is_square = trace.is_square and weight > 0 and len(active) == 1 and constant == 0
     if not active:
         return None
-    # A sum of terms in equal coordinates is zero outside of the coordinates if each term is.
+    # If all terms use the same coordinates and are zero outside of them, so is their sum.
     alone = all(term.same_point for term in active) and not any(outside)
     left_out = None if None in outside else (0.0 if alone else math.inf)
     found = {"A": A, "r": r, "offset": offset, "doubt": doubt}

@@ -244,7 +244,7 @@ def class_sums(rows: Array, codes: Codes, n_classes: int) -> Array:
     return np.asarray(sums, dtype=np.float64).reshape(n_classes, d)
 
 
-# A position among n sorted values is rounded if this changes it by at most _ROUNDED n.
+# A position among n sorted values is rounded to an integer that differs by at most _ROUNDED n.
 _ROUNDED = 1e-14
 
 
