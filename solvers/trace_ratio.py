@@ -5,8 +5,9 @@ The module has functions for a stack of small problems and for one problem, smal
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -74,7 +75,17 @@ def _second_order(
     more = np.maximum(weights[None, :] - others[:, None], 0.0)
     apart = values[:, None, :r] - values[:, :, None]
     least = _EPS * np.abs(values).max(axis=1)[:, None, None]
-    curvature = 2.0 * np.sum(more * turned**2 / np.maximum(apart, least), axis=(1, 2))
+    bend = np.sum(more * turned**2 / np.maximum(apart, least), axis=(1, 2))
+    return _root_beyond(rho, newton, slope, 2.0 * bend)
+
+
+def _root_beyond(rho: Any, newton: Any, slope: Any, curvature: Any) -> Any:
+    """Return the root of a quadratic model of f at rho, which lies beyond Newton's step.
+
+    Arguments are numbers, or arrays with an entry for each problem of a stack.
+
+    - slope: -f' at rho, positive
+    """
     step = newton - rho
     inner = np.maximum(0.0, 1.0 - 2.0 * curvature * step / slope)
     return rho + 2.0 * step / (1.0 + np.sqrt(inner))
@@ -98,11 +109,20 @@ def _ratio_of_axes(A: Array, B: Array, weights: Array) -> Array:
 _FLAT = 1e-8
 
 
+class Tangent(NamedTuple):
+    """The value and the slope of f(rho) = sum_j v_j lambda_j(A - rho B) at a shift."""
+
+    shift: float
+    f: float
+    slope: float
+
+
 @dataclass(frozen=True)
 class FieldState(State):
-    """A state with the eigenvectors of the last step."""
+    """A state with the eigenvectors of the last step, and f at the last two shifts."""
 
     span: Array = field(kw_only=True)
+    tangents: Sequence[Tangent] = field(default=(), kw_only=True)
 
 
 @dataclass(frozen=True)
@@ -140,24 +160,44 @@ class SelfConsistentField(Solver[FieldState]):
         At a stationary point steps therefore continue until a step hardly increases the ratio.
         """
         ratio: Any = problem.problem
-        old, span = state.point, state.span
+        old, span, tangents = state.point, state.span, state.tangents
         # Rounding error of the ratio tr(M'AM) / tr(M'BM) when its exact value is zero.
         rounding = 8 * _EPS * abs(ratio.A.trace()) / max(ratio.B.trace(), _TINY)
         while True:
             # The shift slightly exceeds the trace ratio: if one column dominates B, A - ratio B has
             # an eigenvalue that is zero up to rounding, whose sign would be random.
-            M, span = _next(ratio, -old.value + 8 * _EPS * abs(old.value), old.M, span)
+            shift = _beyond(-old.value, tangents) + 8 * _EPS * abs(old.value)
+            M, span = _next(ratio, shift, old.M, span)
             new = problem.at(M)
             gain, size = old.value - new.value, abs(new.value)
             nothing = VALUE_ROUNDING * size + rounding
+            if gain < -nothing and len(tangents) == 2:  # the shift overshot the ratio's maximum
+                tangents = ()
+                continue
+            if span is M:  # eigenvectors M of A - shift B: their eigenvalues have a known slope
+                slope = -float(np.vdot(M * ratio.weights, ratio.B @ M))
+                tangents = (*tangents[-1:], Tangent(shift, slope * (shift + new.value), slope))
             if gain < -nothing:  # only rounding errors can decrease the ratio
                 return FieldState(old, span=span, halt=Status.ROUNDING)
             # Convergence is quadratic: a gradient that does not fall by half is a rounding error.
             if gain <= nothing and new.gradient_norm > 0.5 * old.gradient_norm:
-                return FieldState(new, span=span, halt=Status.ROUNDING)
+                return FieldState(new, span=span, tangents=tangents, halt=Status.ROUNDING)
             if gain <= _FLAT * size or new.gradient_norm > (problem.threshold or _FLAT * size):
-                return FieldState(new, span=span)
+                return FieldState(new, span=span, tangents=tangents)
             old = new
+
+
+def _beyond(rho: float, tangents: Sequence[Tangent]) -> float:
+    """Return the root of a quadratic model of f, which lies beyond Newton's iterate rho.
+
+    The curvature is that of the cubic through the values and slopes at the last two shifts.
+    """
+    if len(tangents) < 2 or tangents[0].shift == tangents[1].shift:
+        return rho
+    before, last = tangents
+    moved = last.shift - before.shift
+    bend = (2.0 * before.slope + 4.0 * last.slope - 6.0 * (last.f - before.f) / moved) / moved
+    return float(_root_beyond(last.shift, rho, -last.slope, max(bend, 0.0)))
 
 
 def _next(ratio: Any, rho: float, M: Array, span: Array) -> tuple[Array, Array]:

@@ -6,6 +6,7 @@ import pytest
 from ldr.solvers import SelfConsistentField, Stopping, TrustRegion, minimise, named_solver
 from ldr.solvers.linalg import eigen
 from ldr.solvers.linalg.products import Found, ratio_steps
+from ldr.solvers.trace_ratio import Tangent, _beyond
 from tests.objectives.test_certificates import bound_ratio, rotation
 
 
@@ -85,3 +86,10 @@ def test_steps_in_a_subspace_reach_the_same_ratio(falling, monkeypatch):
             few = minimise(bound, start, SelfConsistentField(), stopping)
         assert few.value == pytest.approx(whole.value, rel=1e-12)
         assert few.iterations <= whole.iterations
+
+
+def test_the_shift_lies_at_the_root_of_a_quadratic():
+    """For f(rho) = (rho - 2)(rho - 5) the model is exact; Newton's step from 1 ends at 1.8."""
+    before, last = (Tangent(s, (s - 2.0) * (s - 5.0), 2.0 * s - 7.0) for s in (-1.0, 1.0))
+    assert _beyond(1.8, ()) == _beyond(1.8, (last,)) == 1.8
+    assert _beyond(1.8, (before, last)) == pytest.approx(2.0, rel=1e-14)
