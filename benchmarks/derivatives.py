@@ -31,7 +31,7 @@ import ldr
 from ldr.objectives.data.data import as_tuple
 from ldr.objectives.families.trace import Trace
 from ldr.sensitivity import methods
-from ldr.sensitivity.moving import Line
+from ldr.sensitivity.derivative import Line
 from ldr.sensitivity.optimum import hessian_inverse
 from ldr.sensitivity.rule import TracedRows
 from ldr.sensitivity.sensitivity import Sensitivity

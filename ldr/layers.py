@@ -17,8 +17,7 @@ from ldr.objectives.data.data import as_tuple, single
 from ldr.objectives.objective import Objective
 from ldr.objectives.parameters import Need
 from ldr.result import Result
-from ldr.sensitivity.derivative import Derivative
-from ldr.sensitivity.moving import numbers_of, parameter, with_parameters
+from ldr.sensitivity.derivative import Derivative, numbers_of, parameter, with_parameters
 from ldr.sensitivity.sensitivity import Sensitivity
 from ldr.solvers.checks import whole
 from ldr.solvers.errors import ArgumentError, DataError, SingularError, needed

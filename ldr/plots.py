@@ -66,7 +66,7 @@ if TYPE_CHECKING:
     from ldr.inference.many import Solutions
     from ldr.paths import Path
     from ldr.result import Result
-    from ldr.sensitivity.influence import Influence
+    from ldr.sensitivity.sensitivity import Influence
 
 __all__ = [
     "biplot",

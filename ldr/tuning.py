@@ -21,8 +21,7 @@ from ldr.objectives.objective import Objective
 from ldr.resampling import Sampled
 from ldr.result import Result
 from ldr.scaling import in_units, undone
-from ldr.sensitivity.derivative import Derivative
-from ldr.sensitivity.moving import parameter, with_parameters
+from ldr.sensitivity.derivative import Derivative, parameter, with_parameters
 from ldr.solvers import errors
 from ldr.solvers.checks import Pickled, choice, whole
 from ldr.solvers.errors import ArgumentError, DataError, ObjectiveError

@@ -31,7 +31,7 @@ from ldr.objectives.graphs import HeatedEdges, NeighbourWeights
 from ldr.objectives.kernel import as_response, deviations
 from ldr.objectives.statistics.products import ProductOf, Squares
 from ldr.objectives.statistics.time import count_pairs, pair_matrix
-from ldr.sensitivity.moving import all_of
+from ldr.sensitivity.derivative import all_of
 from ldr.solvers.linalg.products import LessMeans
 from ldr.solvers.manifolds import Array
 

@@ -31,6 +31,7 @@ from ldr.objectives.families.matrices import (
 from ldr.objectives.families.whitened_trace import SpectralTrace
 from ldr.objectives.objective import Objective
 from ldr.objectives.view import Columns
+from ldr.sensitivity.derivative import all_of
 from ldr.sensitivity.forms import (
     STATIC,
     Closure,
@@ -42,7 +43,6 @@ from ldr.sensitivity.forms import (
     stacked,
     tree,
 )
-from ldr.sensitivity.moving import all_of
 from ldr.sensitivity.optimum import Observed, Optimum
 from ldr.sensitivity.rule import TracedRows, alike
 from ldr.solvers.linalg.eigen import symmetric_eigen

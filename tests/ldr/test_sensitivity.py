@@ -27,9 +27,8 @@ from ldr.objectives.data.data import as_tuple, single
 from ldr.objectives.data.opening import as_samples
 from ldr.objectives.graphs import HeatedEdges
 from ldr.objectives.slices import sliced
-from ldr.sensitivity.derivative import Derivative
+from ldr.sensitivity.derivative import Derivative, Line, as_line
 from ldr.sensitivity.forms import Heated, RowForms
-from ldr.sensitivity.moving import Line, as_line
 from ldr.sensitivity.rule import compile_quickly, computed
 from ldr.trial_layout import Trials
 from tests import real_data

@@ -14,7 +14,7 @@ import ldr
 from ldr import objectives
 from ldr.objectives import Data, named
 from ldr.objectives.data.opening import as_samples
-from ldr.objectives.families.joint_bound import MultiBound
+from ldr.objectives.families.multi_block import MultiBound
 from ldr.solvers import Stopping, TrustRegion, minimise
 
 
