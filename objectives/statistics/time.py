@@ -203,8 +203,9 @@ def _paired_spread(piece: Samples, lag: int) -> PairedSpread:
         shift = pilot(piece)
         origin = np.zeros(piece.d) if shift is None else shift
         if piece.accelerator is not None and counts is None:
-            total, squares, *sums = piece.accelerator.lagged(piece.array, origin, lag)
-            own = spread_of_sums(total, squares, piece.n, shift)
+            found = piece.accelerator.lagged(piece.array, origin, lag)
+            total, squares, products, heads, tails = found
+            own, sums = spread_of_sums(total, squares, piece.n, shift), (products, heads, tails)
         else:
             Z = piece.less(shift)
             own, sums = spread_of(Z, piece, shift), _pair_sums(Z, lag, counts)
