@@ -194,9 +194,11 @@ class Heated:
 
 
 def reconstructed(
-    Y: Traced, X: Traced, around: Sequence[tuple[Traced, ...]], regularisation: Traced
+    Y: Traced, X: Traced, around: Sequence[tuple[Traced, ...]], regularisation: Traced, of: Traced
 ) -> Traced:
-    """Return (I - W)'(I - W)Y, where the neighbours' weights W depend on X: see `Neighbourhoods`.
+    """Return (I - W)'D(I - W)Y, where the neighbours' weights W depend on X: see `Neighbourhoods`.
+
+    D is diagonal and contains the weights `of` the samples; None for weights 1.
 
     The weights are v / sum v with Gv = 1, G the Gram matrix of the differences to the neighbours.
     One Newton step gives v, exact to first order.
@@ -211,7 +213,7 @@ def reconstructed(
         w = v / v.sum(axis=1, keepdims=True)
         parts.append((i, j, w))
         left = left.at[i].add(-jnp.einsum("mk,mkr->mr", w, Y[j]))
-    found = left
+    found = left = diagonal(left, X, of)
     for i, j, w in parts:
         found = found.at[j].add(-w[:, :, None] * left[i, None])
     return found
@@ -432,7 +434,9 @@ class RowForms:
                 return self._mixed(Heated.of(moving, self.samples.dense()))
             case NeighbourWeights():
                 around = [tuple(each) for each in moving.around(self.samples.dense())]
-                return self._mixed(Closure(reconstructed, around, moving.regularisation))
+                return self._mixed(
+                    Closure(reconstructed, around, moving.regularisation, self.weights)
+                )
         return self._mixed(mixing(K))
 
     def _mixed(self, K: Mixing) -> Form:
