@@ -35,12 +35,12 @@ from ldr.objectives.view import (
 from ldr.solvers.errors import ArgumentError
 from ldr.solvers.linalg.bounds import SUMS_ROUNDING
 from ldr.solvers.linalg.eigen import (
+    cross_product,
     defect_of,
-    dependences,
     has_full_rank,
     length,
-    orthogonal_to,
     rank_tolerance,
+    scaled_basis,
     unit_diagonal,
 )
 from ldr.solvers.manifolds import Array
@@ -135,22 +135,20 @@ def _well_conditioned(S: Array) -> bool:
     return has_full_rank(scaled, 0.5 * LEAST / max(1, len(scaled)))
 
 
-def astray(nothing: Array, N: Array, rounding: Array, W: Array) -> Array:
+def astray(onto: Array, rounding: Array, W: Array) -> Array:
     """Return S such that rounding changes W by SC, with rows of C of length at most 1.
+
+    If no direction is left out, S has no columns.
 
     E are the rounding errors of the rows G with B = G'G. If GN = 0 and W'G'GW = I, (G + E)(N + D) =
     0 has the solution D = -WW'G'EN. The W orthogonal to N + D is W - N(N'N)^{-1}D'W = W +
     N(N'N)^{-1}N' E'GW W'W. For errors of B, E'G is replaced by the error of B.
 
-    - nothing, N (k, p): directions without variance, in W's coordinates and in the user's columns
+    - onto (k, d): the projection N(N'N)^{-1}N' of the user's columns, in W's coordinates
     - rounding (d,): upper bounds of the lengths of the rows of E'GW
     - W (d, m): W in the user's columns
     """
-    lengths = np.linalg.norm(N, axis=0)
-    if not lengths.size:
-        return nothing
-    onto = np.linalg.pinv(N / lengths) * (rounding * length(W.T @ W))
-    return (nothing / lengths) @ onto
+    return onto * (rounding * length(W.T @ W)) if onto.any() else onto[:, :0]
 
 
 Sums = TypeVar("Sums")
@@ -323,7 +321,7 @@ def _of_sums(given: Unwhitened, sums: SumOfSquares, told: bool) -> Whitened:
         sizes[:, None] * W,
         scale[:, None] * W,
         defect_of(whitening.W, B),
-        astray(left_out, left_out, rounding, W),
+        astray(left_out @ left_out.T, rounding, W),
         sums.scatter,
     )
 
@@ -350,28 +348,29 @@ def _of_rows(
     (T, back), (varied, name) = root, given.varied(sums)
     d, tolerance, scale = len(T), rank_tolerance(len(T)), given.sizes(first)[:, None]
     sized = scale * T  # entry (i, j): size of old column i's term in new column j
-    W, inverse, _ = inverse_root(varied)
-    _, shares, Vt = np.linalg.svd(sized @ W, full_matrices=False)
-    lost = shares * tolerance >= 1.0
-    silent = np.eye(len(W))[:, ~W.any(axis=1)]
-    nothing = np.hstack(
-        [W @ Vt[lost].T / shares[lost], silent / np.linalg.norm(sized @ silent, axis=0)]
-    )
-    seen = sized @ nothing
-    N = dependences(seen, scale[:, 0], tolerance)
-    mixed = np.linalg.lstsq(seen, scale * N, rcond=None)[0]
-    constant = ~T.any(axis=1)
-    left_out = np.hstack([np.eye(d)[:, constant], N])
-    kept = Range(given.coordinates, [], d, None)
-    if left_out.shape[1] == d:
+    # Columns without variance are left out first, combinations of the others by eigenvectors.
+    there = diagonal(varied) > tolerance**2 / d * np.sum(sized * sized, axis=0)
+    W, inverse, _ = inverse_root(np.where(there[:, None] & there, varied, 0.0))
+    squares, turn = np.linalg.eigh(cross_product(sized @ W, sized @ W))
+    W, inverse, silent = W @ turn, turn.T @ inverse, np.eye(len(W))[:, ~there]
+    inverse[:, ~there] = W.T @ varied[:, ~there]
+    W = np.hstack([W, silent - W @ inverse[:, ~there]])
+    inverse = np.vstack([inverse, silent.T])
+    lost = np.append(squares * tolerance**2 >= 1.0, silent.any(axis=0))
+    nothing, W = W[:, lost], W[:, ~lost]
+    onto, inverse = nothing @ inverse[lost] @ back, inverse[~lost]
+    if not W.size:
         raise nothing_varies(name)
-    if left_out.size:
+    kept = Range(given.coordinates, [], d, None)
+    if W.shape[1] < d:
+        V = (inverse @ back).T / np.where(scale > 0, scale, 1.0)
+        Q = scaled_basis(V / np.linalg.norm(V, axis=0), scale[:, 0], tolerance)
         why = f"outside of it the rows vary by less than {tolerance:.1e} of their size"
-        kept = Range.along(orthogonal_to(left_out), given.coordinates, name, why)
-    W, inverse = W @ Vt[~lost].T, Vt[~lost] @ inverse
+        kept = Range.along(Q, given.coordinates, name, why)
+        onto = onto - kept.lift(kept.rows(onto.T)).T
     for _ in range(2 if nothing.size else 0):  # repeating the step removes rounding errors
         # M becomes orthogonal to directions outside B's range, where A may be nonzero.
-        W = W - nothing @ mixed @ np.linalg.lstsq(N, T @ W, rcond=None)[0]
+        W = W - onto @ (T @ W)
     B = sums.B
     ridged: list[str] = []
     if given.ridge > 0:
@@ -381,11 +380,14 @@ def _of_rows(
     more, less, _ = inverse_root(W.T @ B @ W)
     W = W @ more
     lift, inverse = T @ W, less @ inverse @ back
-    # An excluded component of norm 1 is no rounding error if its terms' norm is below 1 / (8 eps).
-    varies = bool(np.any(given.computed | (shares[lost] * 8.0 * _EPS < 1.0)))
-    varies = varies or (first.total is not None and bool(diagonal(first.total)[constant].any()))
+    terms = np.sum((sized @ nothing) ** 2, axis=0)
+    # Variation in an excluded direction is no rounding error if it exceeds 8 eps of its terms.
+    varies = _varies_along(nothing, varied, (8.0 * _EPS) ** 2 * terms)
+    varies = varies or (given.computed and nothing.size > 0)
+    if first.total is not None:
+        varies = varies or bool(diagonal(first.total)[~T.any(axis=1)].any())
     if sums.total is not None:
-        varies = varies or _varies_along(nothing, sums.total, tolerance**2 / d)
+        varies = varies or _varies_along(nothing, sums.total, tolerance**2 / d * terms)
     return Whitened(
         W,
         Change(T, first.mean),
@@ -397,7 +399,7 @@ def _of_rows(
         sized @ W,
         np.sqrt(diagonal(B))[:, None] * W,
         defect_of(W, B),
-        astray(nothing @ mixed, N, ROWS_ROUNDING * scale[:, 0], lift),
+        astray(onto, ROWS_ROUNDING * scale[:, 0], lift),
     )
 
 

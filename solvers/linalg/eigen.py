@@ -284,7 +284,6 @@ def range_basis(S: Array, tolerance: float | None = None) -> Array | None:
 
     The rank is determined for S scaled to a unit diagonal, independent of the columns' units:
     eigenvalues at most `tolerance` (by default `rank_tolerance`) times the largest count as zero.
-    The range is the orthogonal complement of the null space found by `dependences`.
     """
     tolerance = rank_tolerance(len(S)) if tolerance is None else tolerance
     scaled, scale = unit_diagonal(S)
@@ -295,7 +294,7 @@ def range_basis(S: Array, tolerance: float | None = None) -> Array | None:
     lost = values <= tolerance * max(values[-1], 0.0)
     if not lost.any():
         return None
-    return orthogonal_to(dependences(vectors[:, lost], scale, tolerance))
+    return scaled_basis(vectors[:, ~lost], scale, tolerance)
 
 
 def orthogonal_to(A: Array) -> Array:
@@ -303,24 +302,16 @@ def orthogonal_to(A: Array) -> Array:
     return graded_qr(A, "full")[0][:, A.shape[1] :]
 
 
-def dependences(V: Array, scale: Array, tolerance: float) -> Array:
-    """Return unit directions that span V, for columns scaled by `scale`.
+def scaled_basis(V: Array, scale: Array, tolerance: float) -> Array:
+    """Return an orthonormal basis of the span of V's columns, times `scale` in each row.
 
-    Up to normalisation, each direction has an entry 1 at a position where the others are zero.
-    Coefficients at the level of rounding are set to zero in scaled units, because rounding errors
-    of large columns exceed small columns.
+    The columns are first combined such that k independent rows are the identity. Coefficients at
+    the level of rounding are then set to zero: errors of large rows would exceed small rows.
     """
-    N = _reduced(V)
-    N[np.abs(N) <= tolerance] = 0.0
-    N /= np.where(scale > 0, scale, 1.0)[:, None]
-    N = _reduced(N / np.linalg.norm(N, axis=0))  # after scaling, columns may be nearly parallel
-    return np.asarray(N / np.linalg.norm(N, axis=0))
-
-
-def _reduced(V: Array) -> Array:
-    """Return a basis of the span of V that is the identity in its largest independent rows."""
-    rows = scipy.linalg.qr(V.T, mode="r", pivoting=True)[1][: V.shape[1]]
-    return np.asarray(np.linalg.solve(V[rows].T, V.T).T)
+    chosen = scipy.linalg.qr(V.T, mode="r", pivoting=True)[1][: V.shape[1]]
+    reduced = np.linalg.solve(V[chosen].T, V.T).T
+    reduced[np.abs(reduced) <= tolerance] = 0.0
+    return graded_qr(scale[:, None] * reduced)[0]
 
 
 def unit_diagonal(S: Array) -> tuple[Array, Array]:
