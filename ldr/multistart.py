@@ -100,7 +100,7 @@ class Starts:
         the basis, with the same initial and final value. For ica and uica a start is also merged,
         without a run of its own, if it leads to the optimum of an earlier start up to order and
         signs of the columns. The test of this is a run on some of the rows if n is large, or one
-        Newton step if n is small. exponential-family-pca does the same if n is large.
+        Newton step if n is small. exponential-family-pca and lmnn do the same if n is large.
     """
 
     values: tuple[float, ...]

@@ -12,6 +12,7 @@ import scipy
 
 from ldr.objectives.data.data import Data
 from ldr.objectives.families.pairwise import on_some_rows
+from ldr.objectives.families.projected import SAME
 from ldr.objectives.objective import Objective
 from ldr.objectives.parameters import number, word
 from ldr.objectives.problem import BoundObjective, Fitted, LocalOptima, check_dimension
@@ -30,8 +31,6 @@ from ldr.solvers.trust_region import TrustRegion
 # Sample of the rows: rows per column, least number of rows, least ratio of n to the sample size. At
 # this ratio a run on the sample takes less than a tenth of the time of a run on all rows.
 _SAMPLE_ROWS, _LEAST_SAMPLE, _MANY = 20, 2000, 5
-# Two optima on a sample are equal if the distance of their subspaces is below this threshold.
-_SAME = 1e-3
 _ROUGHLY = Stopping(1e-8, 50)
 
 
@@ -340,7 +339,7 @@ class NaturalParameters(LocalOptima):
     def same(self, M: Array, N: Array) -> bool:
         """Return True if the optima M and N for a sample of the rows span the same subspace."""
         U, V = (self.manifold.split(point)[0] for point in (M, N))
-        return self.rough is not self and bool(np.linalg.norm(V - U @ (U.T @ V)) <= _SAME)
+        return self.rough is not self and bool(np.linalg.norm(V - U @ (U.T @ V)) <= SAME)
 
     def axes(self, M: Array, seen: Sequence[Variation | None]) -> Axes:
         """Return the principal axes of the components Y = EM; missing entries are 0 in E."""

@@ -11,7 +11,13 @@ import numpy as np
 from ldr.objectives.data.data import Data, Samples
 from ldr.objectives.data.memory import check_squares
 from ldr.objectives.families.matrices import DataSums, TraceMatrices
-from ldr.objectives.families.pairwise import Pairwise, PairwisePoint, Told, in_batches
+from ldr.objectives.families.pairwise import (
+    Pairwise,
+    PairwisePoint,
+    Told,
+    in_batches,
+    laplacian,
+)
 from ldr.objectives.families.projected import Change, DenseRows, ProjectedPoint
 from ldr.objectives.families.trace import Trace
 from ldr.objectives.kernel import centred_gram
@@ -289,25 +295,25 @@ class Stress(Pairwise):
         assert isinstance(point, StressPoint)
         change = Change(self.X, dX)
         of_square = 2.0 * self._of_smoothing(float(np.vdot(self.X, dX)))
-        value, slope = 0.0, np.zeros_like(point.Y)
+        value, products = 0.0, np.zeros_like(point.Y1)
         for rows in self.row_blocks:
             columns = point.columns(rows)
             dd = change.of_squares(rows, columns) + of_square
             of_value, W, of_d, of_s = point.changes(rows)
             value += float(np.vdot(of_value, dd)) + of_square * float(W.sum())
-            point.add_laplacian(slope, of_d * dd + of_square * of_s, rows, point.Y1)
-        return value, 2.0 * slope
+            point.add_products(products, of_d * dd + of_square * of_s, rows, point.Y1)
+        return value, 2.0 * laplacian(products, point.Y1)
 
     def pulled_at(self, point: ProjectedPoint, dY: Array) -> Array:
         assert isinstance(point, StressPoint)
         X1 = np.column_stack([self.X, np.ones(len(self.X))])
-        change, of_square, found = Change(point.Y, dY), 0.0, np.zeros_like(self.X)
+        change, of_square, products = Change(point.Y, dY), 0.0, np.zeros_like(X1)
         for rows in self.row_blocks:
             dD = change.of_squares(rows, point.columns(rows))
             _, _, of_d, of_s = point.changes(rows)
-            point.add_laplacian(found, of_d * dD, rows, X1)
+            point.add_products(products, of_d * dD, rows, X1)
             of_square += float(np.vdot(of_d + of_s, dD))
-        return 2.0 * (found + self._of_smoothing(of_square) * self.X)
+        return 2.0 * (laplacian(products, X1) + self._of_smoothing(of_square) * self.X)
 
     def _of_smoothing(self, share: float) -> float:
         """Return the factor of e^2, a multiple of tr X'X, in derivatives."""

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import math
 from abc import abstractmethod
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass, field, replace
-from functools import cached_property, partial
+from functools import cache, cached_property, partial
 
 import numpy as np
 
@@ -14,24 +14,23 @@ from ldr.objectives.data.data import Data
 from ldr.objectives.families.pairwise import (
     LabelledPairs,
     PairwisePoint,
-    RowProduct,
     Told,
     in_batches,
     labelled_rows,
 )
-from ldr.objectives.families.projected import Change
+from ldr.objectives.families.projected import SAME
 from ldr.objectives.graphs import nearest_others
 from ldr.objectives.objective import Objective
 from ldr.objectives.parameters import Need, number, whole, word
 from ldr.objectives.prediction import GroupedRows
 from ldr.objectives.problem import PROVED_GLOBAL, BoundObjective, Certificate, restated
 from ldr.objectives.starts import random_points, screened
-from ldr.objectives.statistics.products import differences
 from ldr.objectives.statistics.sums import Codes, counted_rows, counting_rows, weighted
 from ldr.solvers.descent import LBFGS
 from ldr.solvers.linalg.eigen import top_eigenvectors
 from ldr.solvers.manifolds import Array
 from ldr.solvers.solver import Stopping, minimise, run_through
+from ldr.solvers.trust_region import TrustRegion
 
 # NCA is saturated if all probabilities are this close to 0 or 1: then only M's scale changes f.
 _SATURATED = 1e-6
@@ -276,8 +275,8 @@ def _is_saturated(p: Array) -> bool:
 
 HINGES = ("squared", "linear")
 
-# Initial points of LMNN: stopping rule, and largest number of rows. For 2000 rows and 50 columns,
-# an initial point from all rows would take a quarter of the time of the optimisation.
+# Initial points of LMNN: stopping rule, and largest number of rows. For 2000 rows and 50 columns a
+# run on 1000 rows takes a quarter of the time of a run on all rows.
 _ROUGHLY, _SOME_ROWS = Stopping(1e-4, 50), 1000
 
 
@@ -294,8 +293,8 @@ class LMNN(NeighbourMethod):
     to sample i in X; features should be standardised. By default h is the squared hinge [t]_+^2,
     which is smooth and much easier to minimise than the hinge [t]_+. The map is P = M', where M is
     any d x r matrix. Local optima exist. An evaluation takes O(n^2 r) time to find the samples l
-    that violate a margin, and O(k) per violator; memory is O(n (d + r)), plus O(k) per violator for
-    at most 2048 samples. The baseline is orthogonal-lda, scaled to unit variance within classes.
+    that violate a margin, and O(k) per violator; memory is O(n (d + r)), and O(n^2) for at most
+    2048 samples. The baseline is orthogonal-lda, scaled to unit variance within classes.
     Sample weights multiply the term of sample i by w_i, and its violation by sample l also by w_l.
     An integer weight w does not stand for w copies of a sample, which would be neighbours.
 
@@ -372,83 +371,6 @@ def rounded_hinge(t: Array, width: float) -> tuple[Array, Array, Callable[[], Ar
     return value, inside / width, lambda: ((t > 0) & (t < width)) / width
 
 
-@dataclass(frozen=True)
-class Margins:
-    """Targets j of some rows i, and violators l: rows within the margin of the farthest target.
-
-    With D = |BY|^2, the squared distances of targets and violators, and t = 1 + GD, the derivative
-    in D is w_i for targets plus G'(penalty w_i w_l h'(t)). The matrix B has a row e_i - e_j for
-    each pair, and G a row for each positive t.
-
-    - targets, near (n, k): targets of the rows, and their squared distances
-    - own (n,): weights of the rows
-    - i, j (p,): the row, by index among these rows, and the violator of each pair
-    - t (k, p): 1 + D_ij - D_il for each target j
-    - counts (p,): the objective's penalty times the weights of both rows
-    """
-
-    rows: slice
-    targets: Codes
-    near: Array
-    own: Array
-    i: Codes
-    j: Codes
-    t: Array
-    counts: Array
-
-    @classmethod
-    def of(cls, problem: LargeMargin, rows: slice, D: Array) -> Margins:
-        """D is overwritten."""
-        targets = problem.targets[rows]
-        near = np.take_along_axis(D, targets, axis=1)
-        np.copyto(D, np.inf, where=problem.alike(rows))
-        nearer = np.flatnonzero(D < 1.0 + near.max(axis=1)[:, None])
-        i, j = np.divmod(nearer, D.shape[1])
-        t = np.take(near.T, i, axis=1)
-        t += 1.0
-        t -= D.ravel()[nearer]
-        w = np.ones(D.shape[1]) if problem.w is None else problem.w
-        counts = problem.impostor_weight * w[rows][i] * w[j]
-        return cls(rows, targets, near, w[rows], i, j, t, counts)
-
-    @classmethod
-    def joined(cls, blocks: Sequence[Margins]) -> Margins:
-        """Return the margins of all rows of consecutive blocks."""
-        first, last = blocks[0].rows, blocks[-1].rows
-        own = ((m.targets, m.near, m.own) for m in blocks)
-        of_pairs = ((m.i + (m.rows.start - first.start), m.j, m.t, m.counts) for m in blocks)
-        rows = (np.concatenate(arrays) for arrays in zip(*own, strict=True))
-        pairs = (np.concatenate(arrays, axis=-1) for arrays in zip(*of_pairs, strict=True))
-        return cls(slice(first.start, last.stop), *rows, *pairs)
-
-    def products(self, Y: Array, hinge: Hinge) -> RowProduct:
-        """Return the rows' part of Hessian products at Y."""
-        (n, k), pairs = self.targets.shape, len(self.i)
-        target, violating = np.divmod(np.flatnonzero(self.t > 0), max(pairs, 1))
-        here = np.arange(self.rows.start, self.rows.stop)
-        B = differences(
-            np.concatenate([np.repeat(here, k), here[self.i]]),
-            np.concatenate([self.targets.ravel(), self.j]),
-            len(Y),
-        )
-        G = differences(self.i[violating] * k + target, n * k + violating, n * k + pairs)
-        B_, G_ = B.T, G.T
-        _, slope, change_of_slope = hinge(self.t[target, violating])
-        W = G_ @ (self.counts[violating] * slope)
-        W[: n * k] += np.repeat(self.own, k)
-        curvature = self.counts[violating] * change_of_slope()
-        BY = np.array([B @ y for y in Y.T])  # sparse products with contiguous vectors are faster
-
-        def add(product: Array, change: Change) -> None:
-            BdY = np.array([B @ dy for dy in change.dY.T])
-            dW = G_ @ (curvature * (G @ (2.0 * np.einsum("kp,kp->p", BY, BdY))))
-            product += np.column_stack(
-                [B_ @ (W * b + dW * y) for b, y in zip(BdY, BY, strict=True)]
-            )
-
-        return add
-
-
 class LargeMarginPoint(PairwisePoint):
     """phi = sum w_i D_ij over targets j + penalty sum_l w_i w_l h(t_ijl), t_ijl = 1 + D_ij - D_il.
 
@@ -458,30 +380,40 @@ class LargeMarginPoint(PairwisePoint):
 
     _problem: LargeMargin
 
-    def _margins(self, rows: slice) -> Margins:
-        return Margins.of(self._problem, rows, self.squares(rows))
+    def pairs(self, rows: slice, D: Array) -> Told:
+        problem, w, (n, columns) = self._problem, self._problem.w, D.shape
+        # The flat indices of D_ij, and of D_il for rows l within the margin of the farthest target.
+        near = problem.targets[rows] + columns * np.arange(n)[:, None]
+        D_near = D.ravel()[near]
+        np.copyto(D, np.inf, where=problem.alike(rows))
+        far = np.flatnonzero(D < 1.0 + D_near.max(axis=1)[:, None])
+        i = far // columns
+        first = np.flatnonzero(np.diff(i, prepend=-1))  # the first entry of each row i
+        t = np.take(D_near.T, i, axis=1)
+        t += 1.0 - D.ravel()[far]
+        own, counts = np.ones((n, 1)), problem.impostor_weight
+        if w is not None:
+            own = w[rows, None]
+            counts = counts * own[i, 0] * w[far % columns]
+        hinges, slopes, curvature = problem.hinge(t)
+        rate = cache(lambda: counts * curvature())
 
-    def told(self, rows: slice) -> tuple[float, Array, RowProduct]:
-        found = self._margins(rows)
-        value = float(found.own @ found.near.sum(axis=1))
-        hinges, slopes, _ = self._problem.hinge(found.t)
-        value += float(np.sum(found.counts * hinges))
-        pulls = found.counts * slopes
-        W = np.zeros((len(found.own), len(self.Y)))
-        W[found.i, found.j] = -pulls.sum(axis=0)
-        pulled = [found.own + np.bincount(found.i, pull, len(W)) for pull in pulls]
-        np.put_along_axis(W, found.targets, np.stack(pulled, axis=1), axis=1)
+        def filled(W: Array, own: Array | float, pulls: Array) -> Array:
+            """Return the derivative in D, in W, from the derivative `pulls` in t."""
+            pulled = np.zeros_like(D_near)
+            pulled[i[first]] = np.add.reduceat(pulls, first, axis=1).T
+            W[:] = 0.0
+            W.ravel()[near] = own + pulled
+            W.ravel()[far] = -pulls.sum(axis=0)
+            return W
 
-        def add(product: Array, change: Change) -> None:
-            found.products(self.Y, self._problem.hinge)(product, change)
+        def change(dD: Array) -> Array:
+            dt = np.take(dD.ravel()[near].T, i, axis=1)
+            dt -= dD.ravel()[far]
+            return filled(dD, 0.0, rate() * dt)
 
-        return value, W, add
-
-    @cached_property
-    def _kept(self) -> list[RowProduct]:
-        """One product of all rows, because sparse products of few rows are slow."""
-        margins = Margins.joined([self._margins(rows) for rows in self._blocks])
-        return [margins.products(self.Y, self._problem.hinge)]
+        value = float(np.sum(own * D_near)) + float(np.sum(counts * hinges))
+        return value, filled(D, own, counts * slopes), change
 
 
 @dataclass(frozen=True)
@@ -500,7 +432,7 @@ class LargeMargin(LabelledPairs):
         """Prefer the trust region to first-order methods.
 
         First-order methods need many steps, because the curvature is discontinuous at margins.
-        Hessian products are cheap because few rows violate a margin.
+        A Hessian product of few rows takes half the time of an evaluation.
         """
 
     def on(self, rows: Array, codes: Codes, *, w: Array | None = None) -> LargeMargin | None:
@@ -516,22 +448,37 @@ class LargeMargin(LabelledPairs):
     def at(self, M: Array) -> LargeMarginPoint:
         return LargeMarginPoint(self, M, self.row_blocks)
 
+    def approach(self, M: Array) -> Array:
+        """Return the optimum for a sample of the rows, by a run from M; for few rows M itself."""
+        return minimise(self._some, M, TrustRegion(), _ROUGHLY).M if self._many else M
+
+    def same(self, M: Array, N: Array) -> bool:
+        """Return True if the optima M and N for a sample of the rows are equal up to a rotation."""
+        MM, NN = M @ M.T, N @ N.T
+        return self._many and bool(np.linalg.norm(MM - NN) <= SAME * np.linalg.norm(NN))
+
     def starts(self) -> dict[str, Array]:
         """Return PCA, the best of random points, and PCA of a full-rank solution's projection.
 
         The latter two are found on a sample of the rows.
         """
-        some = self._sampled()
+        some = self._some
         return {
             "pca": self.principal_directions(self.r),
             "screened": screened(some, some.X, some.w),
             "full-rank": self._truncated(some),
         }
 
-    def _sampled(self) -> LargeMargin:
-        """Return the problem of some rows, or of all if the sample of a class is too small."""
+    @property
+    def _many(self) -> bool:
+        return len(self.X) >= 2 * len(self._some.X)
+
+    @cached_property
+    def _some(self) -> LargeMargin:
+        """The problem of some rows, or of all if the sample of a class is too small."""
         k, rows = self.targets.shape[1], counting_rows(len(self.X), self.w, _SOME_ROWS)
-        if np.bincount(self.codes[rows], minlength=self.codes.max() + 1).min() <= k:
+        few = len(rows) == len(self.X)
+        if few or np.bincount(self.codes[rows], minlength=self.codes.max() + 1).min() <= k:
             return self
         X, codes, w = self.X[rows], self.codes[rows], None if self.w is None else self.w[rows]
         targets = target_neighbours(X * self.lengths, codes, k)

@@ -21,7 +21,6 @@ from ldr.objectives.data.array_types import Cells
 from ldr.objectives.data.data import Beside, Data, Samples
 from ldr.objectives.data.sample_metadata import Marks, as_array, as_labels
 from ldr.objectives.families.projected import (
-    KEPT,
     Change,
     DenseRows,
     Projected,
@@ -50,10 +49,11 @@ from ldr.solvers.problem import Point
 # Number of distances in a block: half a MiB, so that it fits into the cache.
 _BLOCK_NUMBERS = 2**16
 
+# Up to this number of pairs of rows, W and dW are cached for Hessian products (32 MiB a matrix).
+_KEPT = 2**22
+
 # For some rows D of distances: value phi(D), W = dphi/dD, and map dD -> dW (may overwrite dD).
 Told = tuple[float, Array, Callable[[Array], Array]]
-# Function that adds the terms of some rows to half of a Hessian product, in place.
-RowProduct = Callable[[Array, Change], None]
 
 
 class PairwisePoint(ProjectedPoint):
@@ -77,28 +77,20 @@ class PairwisePoint(ProjectedPoint):
         def pairs(self, rows: slice, D: Array) -> Told:
             """Return phi, W and the map dD -> dW for some rows of D, which it may overwrite."""
 
-    def told(self, rows: slice) -> tuple[float, Array, RowProduct]:
-        """Return phi of some rows, W = dphi/dD, and a function that adds to Hessian products."""
-        value, W, dW = self.pairs(rows, self.squares(rows))
-
-        def add(product: Array, change: Change) -> None:
-            dD = change.of_squares(rows, self.columns(rows))
-            self.add_laplacian(product, W, rows, change.dY1)
-            self.add_laplacian(product, dW(dD), rows, self.Y1)
-
-        return value, W, add
-
     @cached_property
-    def _alone(self) -> tuple[float, Array, RowProduct]:
+    def _alone(self) -> Told:
         """The parts of the only block, which value and products share."""
-        return self.told(self._blocks[0])
+        return self._told(self._blocks[0])
 
-    def _each(self) -> Iterable[tuple[float, Array, RowProduct]]:
-        return [self._alone] if len(self._blocks) == 1 else map(self.told, self._blocks)
+    def _told(self, rows: slice) -> Told:
+        return self.pairs(rows, self.squares(rows))
+
+    def _each(self) -> Iterable[Told]:
+        return [self._alone] if len(self._blocks) == 1 else map(self._told, self._blocks)
 
     @cached_property
-    def _kept(self) -> list[RowProduct]:
-        return [add for _, _, add in self._each()]
+    def _kept(self) -> list[Told]:
+        return list(self._each())
 
     def columns(self, rows: slice) -> slice:
         """Return the columns of D that are computed for the given rows of D."""
@@ -132,19 +124,13 @@ class PairwisePoint(ProjectedPoint):
         total[rows] += forth
         total[columns] += forth if same else W.T @ Y1[rows]
 
-    def add_laplacian(self, total: Array, W: Array, rows: slice, Y1: Array) -> None:
-        """Add L(W)Y for the given rows of W to `total`; Y1 is [Y, 1]."""
-        products = np.zeros_like(Y1)
-        self.add_products(products, W, rows, Y1)
-        total += products[:, -1:] * Y1[:, :-1] - products[:, :-1]
-
     @cached_property
     def _value_and_slope(self) -> tuple[float, Array]:
         value, products = 0.0, np.zeros_like(self.Y1)
         for rows, (added, W, _) in zip(self._blocks, self._each(), strict=True):
             self.add_products(products, W, rows, self.Y1)
             value += added
-        return value, 2.0 * (products[:, -1:] * self.Y - products[:, :-1])
+        return value, 2.0 * laplacian(products, self.Y1)
 
     @property
     def value(self) -> float:
@@ -155,12 +141,20 @@ class PairwisePoint(ProjectedPoint):
         return self._value_and_slope[1]
 
     def curvature(self, dY: Array) -> Array:
-        product, change = np.zeros_like(dY), Change(self.Y, dY)
-        few = len(self.Y) ** 2 <= KEPT
-        for add in self._kept if few else (add for _, _, add in self._each()):
+        change = Change(self.Y, dY)
+        of_W, of_dW = np.zeros((2, *self.Y1.shape))
+        each = self._kept if len(self.Y) ** 2 <= _KEPT else self._each()
+        for rows, (_, W, dW) in zip(self._blocks, each, strict=True):
             check()
-            add(product, change)
-        return 2.0 * product
+            self.add_products(of_W, W, rows, change.dY1)
+            dD = change.of_squares(rows, self.columns(rows))
+            self.add_products(of_dW, dW(dD), rows, self.Y1)
+        return 2.0 * (laplacian(of_W, change.dY1) + laplacian(of_dW, self.Y1))
+
+
+def laplacian(products: Array, Y1: Array) -> Array:
+    """Return L(W)Y from the products (W + W')Y1, Y1 = [Y, 1]."""
+    return products[:, -1:] * Y1[:, :-1] - products[:, :-1]
 
 
 @dataclass(frozen=True)

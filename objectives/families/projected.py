@@ -66,10 +66,6 @@ class ProjectedPoint(Point):
         return cross_product(self.X, self.curvature(product(self.X, V)))
 
 
-# Up to this number of pairs of rows, n x n matrices for Hessian products are cached (32 MiB each).
-KEPT = 2**22
-
-
 class Change:
     """A change dY, and the change of squared distances it causes, dD_ij = left_i'right_j."""
 
@@ -195,7 +191,7 @@ class DenseRows:
 # A first solve uses a sample of 100 rows per column: at least 2000 rows, at most n / 4.
 _SAMPLE_ROWS, _LEAST_SAMPLE, _MANY = 100, 2000, 4
 # Optima on a sample of the rows are equal if their relative difference is below this threshold.
-_SAME = 1e-3
+SAME = 1e-3
 # Largest length, relative to M, of a Newton step from an initial point to a known optimum.
 _SHORT = 0.1
 _ROUGHLY = Stopping(1e-4, 50)
@@ -216,7 +212,7 @@ class WhiteProjected(Projected):
 
     def same(self, M: Array, N: Array) -> bool:
         """Return True if the sample's optima M and N agree up to order and signs of columns."""
-        return self.rough is not self and _apart(matched(M, N), N) <= _SAME
+        return self.rough is not self and _apart(matched(M, N), N) <= SAME
 
     @property
     def leads(self) -> bool:

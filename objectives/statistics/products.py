@@ -87,16 +87,6 @@ def scaled_rows(rows: csr_array, weights: Array | None) -> csr_array:
     return (diags_array(weights) @ rows).tocsr()
 
 
-def differences(plus: np.ndarray, minus: np.ndarray, n: int) -> csr_array:
-    """Return a sparse matrix with rows e_plus - e_minus."""
-    from scipy.sparse import csr_array
-
-    columns, rows = np.column_stack([plus, minus]).ravel(), 2 * np.arange(len(plus) + 1)
-    signs = np.ones(len(columns))
-    signs[1::2] = -1.0
-    return csr_array((signs, columns, rows), shape=(len(plus), n))
-
-
 # A variance below this share of the column's mean square is a rounding error.
 _CONSTANT = 1e-14
 # Unit-norm columns are equal if products with _TELLING random vectors agree within _DIFFERENT.

@@ -243,7 +243,7 @@ def test_hessian_products_share_what_their_point_has(objective, monkeypatch):
     directions = rng.standard_normal((3, 7, 2))
     found = [kept.hessian_vector(V) for V in directions]
     assert len(made) == len(problem.row_blocks)
-    monkeypatch.setattr(pairwise, "KEPT", 0)
+    monkeypatch.setattr(pairwise, "_KEPT", 0)
     for V, product in zip(directions, found, strict=True):
         np.testing.assert_allclose(point.hessian_vector(V), product, rtol=1e-12, atol=1e-10)
     assert len(made) == 4 * len(problem.row_blocks)
@@ -319,3 +319,14 @@ def test_nca_at_least_as_good_as_scikit_learn(start):
     best = ldr.solve("nca", A, 2, y=y, certify=False)
     assert best.value >= theirs(M) - 1e-6
     assert result.value >= theirs(result.M) - 1e-6
+
+
+def test_lmnn_on_many_rows_merges_starts_with_the_same_optimum_on_a_sample(monkeypatch):
+    A, y = load_wine(return_X_y=True)
+    A = real_data.standardised(A)
+    alone = ldr.solve("lmnn", A, 2, y=y)
+    monkeypatch.setattr(metric, "_SOME_ROWS", 80)
+    merged = ldr.solve("lmnn", A, 2, y=y)
+    assert merged.value == pytest.approx(alone.value, rel=1e-8)
+    assert merged.starts.merged
+    assert len(merged.starts.values) + len(merged.starts.merged) == 4
