@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
 from functools import cached_property, reduce
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Protocol, TypeVar
 
 import numpy as np
 
@@ -30,6 +30,8 @@ from ldr.solvers.linalg.krylov import block_krylov
 if TYPE_CHECKING:
     from scipy.sparse import csr_array
 
+
+Rows = TypeVar("Rows", "csr_array", Array)
 
 # A column with a smaller share of nonzeros has a mean of at most NO_SHIFT standard deviations.
 _NEARLY_FULL = NO_SHIFT**2 / (1.0 + NO_SHIFT**2)
@@ -78,10 +80,12 @@ def column_means(rows: csr_array, weights: Array | None = None) -> Array:
     return np.asarray(rows.T @ weights) / (weights.sum() or 1.0)
 
 
-def scaled_rows(rows: csr_array, weights: Array | None) -> csr_array:
-    """Return WX for sparse rows X, W = diag(weights); X itself without weights."""
+def scaled_rows(rows: Rows, weights: Array | None) -> Rows:
+    """Return WX for sparse or dense rows X, W = diag(weights); X itself without weights."""
     if weights is None:
         return rows
+    if isinstance(rows, np.ndarray):
+        return rows * weights[:, None]
     from scipy.sparse import diags_array
 
     return (diags_array(weights) @ rows).tocsr()

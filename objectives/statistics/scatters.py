@@ -427,41 +427,28 @@ def joint_spread(*views: Samples) -> Spread:
 
 
 def _joint_spread_apart(views: Sequence[Samples]) -> Spread:
-    of_each = [spread(view) for view in views]
+    """Return mean and scatter of views of which some are sparse, each about its own shift."""
+    shifts = [shifted_rows(view) if view.is_sparse else _less_pilot(view) for view in views]
+    weight, weights = views[0].weight, views[0].weights
+    of_each = [
+        sparse_spread(Z, shift, view.weights) if view.is_sparse else spread_of(Z, view, shift)
+        for view, (Z, shift) in zip(views, shifts, strict=True)
+    ]
     blocks = [[full(one.scatter) for one in of_each] for _ in views]
-    for j, b in enumerate(views):
-        for i, a in enumerate(views[:j]):
-            cross = _cross(a, b, of_each[i].mean, of_each[j].mean)
+    for j, (B, _) in enumerate(shifts):
+        counted = scaled_rows(B, weights)
+        for i, (A, _) in enumerate(shifts[:j]):
+            offsets = of_each[i].mean.offset, of_each[j].mean.offset
+            cross = dense(A.T @ counted) - weight * np.outer(*offsets)
             blocks[i][j], blocks[j][i] = cross, cross.T
     for i, one in enumerate(of_each):
         blocks[i][i] = full(one.scatter)
     origin = np.concatenate([one.mean.origin for one in of_each])
     offset = np.concatenate([one.mean.offset for one in of_each])
-    return Spread(TwoPartMean(views[0].weight, origin, offset), np.asfortranarray(np.block(blocks)))
+    return Spread(TwoPartMean(weight, origin, offset), np.asfortranarray(np.block(blocks)))
 
 
-def _cross(a: Samples, b: Samples, mean_a: TwoPartMean, mean_b: TwoPartMean) -> Array:
-    """The cross scatter of a piece of two views."""
-    if a.is_sparse and b.is_sparse:
-        (A, _), (B, _) = shifted_rows(a), shifted_rows(b)
-        cross = dense(A.T @ scaled_rows(B, a.weights))
-        return np.asarray(cross - a.weight * np.outer(mean_a.offset, mean_b.offset))
-    if a.is_sparse:
-        return _sparse_cross(a, b, mean_b)
-    if b.is_sparse:
-        return _sparse_cross(b, a, mean_a).T
-    cross = np.zeros((a.d, b.d))
-    for where, block in a.blocks():
-        weighted = ((block - mean_a.origin) - mean_a.offset).T
-        weighted = weighted if a.weights is None else weighted * a.weights[where]
-        cross += weighted @ ((b.rows(where) - mean_b.origin) - mean_b.offset)
-    return cross
-
-
-def _sparse_cross(a: Samples, b: Samples, mean_b: TwoPartMean) -> Array:
-    """A'(B - 1 mean_b') for sparse A and dense B; A may be shifted."""
-    A = scaled_rows(shifted_rows(a)[0], a.weights)
-    cross = np.zeros((a.d, b.d))
-    for where, block in b.blocks():
-        cross += A[where].T @ ((block - mean_b.origin) - mean_b.offset)
-    return cross
+def _less_pilot(piece: Samples) -> tuple[Array, Array]:
+    """Return dense rows minus their pilot, and the pilot."""
+    shift = pilot(piece)
+    return piece.less(shift), np.zeros(piece.d) if shift is None else shift

@@ -23,7 +23,6 @@ from ldr.objectives.statistics.scatters import (
 )
 from ldr.objectives.statistics.sums import (
     TwoPartMean,
-    counted_rows,
     dense,
     full,
     pilot,
@@ -218,14 +217,9 @@ def _pair_sums(Z: csr_array | Array, lag: int, counts: Array | None) -> tuple[Ar
     n = Z.shape[0]
     pairs = max(0, n - lag)
     before, after = Z[:pairs], Z[n - pairs :]
-    if counts is None:
-        counted, counts = after, np.ones(pairs)
-    elif isinstance(after, np.ndarray):
-        counted = counted_rows(after, counts)
-    else:
-        counted = scaled_rows(after, counts)
-    heads, tails = np.asarray(before.T @ counts), np.asarray(after.T @ counts)
-    return dense(before.T @ counted), heads, tails
+    products = dense(before.T @ scaled_rows(after, counts))
+    counts = np.ones(pairs) if counts is None else counts
+    return products, np.asarray(before.T @ counts), np.asarray(after.T @ counts)
 
 
 def window_moments(samples: Samples, offsets: tuple[int, ...], *others: Samples) -> Moments:

@@ -91,6 +91,23 @@ def test_views_of_different_lengths():
         statistics.view_moments((as_samples(np.eye(3), "Xa"), as_samples(np.eye(4), "Xb")))
 
 
+def test_weights_of_sparse_and_dense_views_are_repeated_rows():
+    rng = np.random.default_rng(0)
+    sparse = sp.random_array((40, 5), density=0.3, rng=rng, format="csr")
+    views = [sparse, 1e6 + rng.standard_normal((40, 3)), sp.csr_array(5e3 + sparse.toarray())]
+    times = rng.integers(0, 4, 40)
+    rows = np.repeat(np.arange(40), times)
+    marks = Marks(times.astype(np.float64))
+    weighted = statistics.view_moments([replace(as_samples(X), marks=marks) for X in views])
+    repeated = statistics.view_moments([as_samples(X[rows]) for X in views])
+    assert weighted.n == repeated.n
+    for mean, expected in zip(weighted.means, repeated.means, strict=True):
+        np.testing.assert_allclose(mean, expected, rtol=1e-14)
+    scale = np.sqrt(np.diag(repeated.scatter))
+    apart = (weighted.scatter - repeated.scatter) / scale / scale[:, None]
+    assert np.abs(apart).max() < 1e-13
+
+
 # --- classes ----------------------------------------------------------------------------------
 
 
