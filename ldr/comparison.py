@@ -308,7 +308,7 @@ def compare(
     - several views: Q2 of the last view predicted from the first; and the mean product of the
       scores of two views, each divided by its standard deviation in the training samples;
     - a time series: Q2 of the prediction of the next step;
-    - X with missing values: Q2 of imputed values for observed entries, hidden from the method;
+    - X with missing values: Q2 of the imputation of observed entries that the method did not see;
     - X alone: Q2 of the columns of X, predicted from the components.
 
     Q2 is 1 - (sum of squared errors) / (sum of squared errors of the training mean). Statistics
@@ -318,8 +318,8 @@ def compare(
     ----------
     methods : sequence of str or Objective, optional
         Names, or objectives with parameters; by default pca and the methods of the registry that
-        fit X and y. For more than 1000 rows the default excludes methods of pairs of rows (nca,
-        lmnn, wda, mds-stress, sdr, hsic), which take minutes.
+        fit X and y. For more than 1000 rows the default excludes methods that use all pairs of rows
+        (nca, lmnn, wda, mds-stress, sdr, hsic), because they take minutes.
     X : array, sparse matrix or DataFrame (n, d); a pair of them for two views or a background
     y : array (n,), optional
         Labels or a response.

@@ -32,8 +32,8 @@ class Diagnosis(Pickled):
         Squared prediction error (SPE): the squared distance of a sample from its reconstruction.
         With ``standardise=True`` features are in units of their standard deviations.
     t2_limit, q_limit : float
-        Limits that a share `level` of the samples should not exceed. The limit of Q is NaN if the
-        components explain all variance of X.
+        Limits of T2 and Q, below which a share `level` of samples from the model is expected. The
+        limit of Q is NaN if the components explain all variance of X.
     level : float
     measured, predicted : ndarray (m,) or (m, q), or None
         The response, and its prediction by the result.
@@ -133,7 +133,7 @@ def diagnose(
     Raises
     ------
     ldr.errors.ArgumentError
-        The result has several views or a feature map, or has no prediction but y is given.
+        The result has several views or a feature map, or y is given but the method predicts no y.
     ldr.errors.DataError
         X has fewer than r + 2 samples.
     ldr.errors.SingularError

@@ -155,7 +155,7 @@ def covariance(
     mean : array (d,), optional
         Mean of the samples, which `Result.transform` subtracts; 0 by default.
     views : sequence of int, optional
-        Numbers of columns of the views, in order of S; for a regression, of X and of the response.
+        Sizes of the consecutive blocks of S, one for each view; for a regression, X and response.
 
     Returns
     -------

@@ -48,13 +48,13 @@ def layer(
     ----------
     objective : str or Objective
         Functions of jax with a declared manifold, such as ``ldr.objective(manifold="grassmann")``,
-        have derivatives of every order. So have these methods of scatter or covariance matrices:
+        have derivatives of every order. The following methods also have derivatives of every order:
         pca, mds, log-det-pca, autocovariance, squared-difference, sfa, orthogonal-sfa,
         orthogonal-maf, maf, signal-noise, contrastive-pca, orthogonal-gcpca, gcpca, opca,
         orthogonal-lda, lda, pls, orthogonal-cca, cca, maxdiff, maxbet, orthogonal-mcca,
         principal-components-regression, tica, spoc and phd, and lpp, npe and their variants with
-        ``graph="classes"``. The methods listed at `Sensitivity.pullback` have first derivatives, in
-        forward and reverse mode; other smooth methods have `jax.jvp` only.
+        ``graph="classes"``. The methods of `Sensitivity.pullback` have first derivatives, in
+        forward and reverse mode. For all other smooth methods only forward mode works (`jax.jvp`).
     r : int
     projector : bool
         Return the orthogonal projector onto the rows of P (P'P for orthonormal rows) instead of P.

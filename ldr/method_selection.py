@@ -189,7 +189,7 @@ class Choice(tuple[Advice, ...]):
 def choose(X: Rows = None, y: PerRow = None, *, time_order: bool = False) -> Choice:
     """Return questions that fit the data, and methods for each question.
 
-    No method is solved; `ldr.compare` scores methods on held-out samples.
+    No method is run. To score methods on held-out samples, use `ldr.compare`.
 
     Parameters
     ----------

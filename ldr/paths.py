@@ -227,14 +227,14 @@ def path(
     solver, starts, tolerance, max_iterations, certify
         As in `ldr.solve`.
     dimensions : sequence of int
-        Values of r, such as ``range(1, 11)``; they are sorted. With `folds`, r = 0 scores a
-        prediction without components: mean, largest class, or (ppca, fa) independent columns.
+        Values of r, such as ``range(1, 11)``; they are sorted. With `folds`, r = 0 means no
+        components: predict the mean or the largest class (ppca, fa: independent columns).
     folds : int or splitter of scikit-learn, optional
-        Score each dimension on held-out samples as `ldr.score` does; pca and its variants on
+        Score each dimension on held-out samples as `ldr.score` does, or for pca and its variants on
         held-out entries of X. Statistics are computed from training samples. A number of folds
-        selects `GroupKFold` with groups and shuffled `KFold` without groups, stratified for labels.
-        Time series are divided into whole trials or, without trials, into blocks separated by gaps.
-        A splitter, such as `LeaveOneOut()`, divides samples or trials, but not a background.
+        selects `GroupKFold` if there are groups, else a shuffled `KFold` (stratified for labels).
+        Time series are divided into trials or, without trials, into blocks separated by gaps. A
+        splitter, such as `LeaveOneOut()`, divides samples or trials, but not a background.
     rule : {"best", "one-standard-error"}, optional
         Rule for `chosen`: the best pooled score, or the smallest r whose score is within one
         standard error of the best. The latter is the default for scores of predictions, or of
@@ -242,7 +242,7 @@ def path(
     random_state : int or Generator, optional
         Seed of the folds and of random starts.
     **parameters
-        Parameters of the objective, if given by name.
+        Parameters of the objective, if `objective` is a name.
 
     Returns
     -------

@@ -40,8 +40,8 @@ def load(path: str | Path) -> Result:
     Returns
     -------
     Result
-        The saved result, with equal numbers to the last bit. The objective is of the installed
-        version of ldr, with the saved parameters.
+        The saved result; all numbers are bitwise equal. Its objective is the installed version's
+        class with the saved parameters.
 
     Raises
     ------

@@ -683,7 +683,7 @@ _EPS = float(np.finfo(float).eps)
 def convergence(result: Result, *, ax: Panels = None) -> Figure:
     """Plot the distance to the best value, and the gradient norm, by iteration.
 
-    Distances below the rounding error are drawn as this error. A closed-form solution is one point.
+    Distances below machine precision are drawn at machine precision. A closed form is one point.
 
     Parameters
     ----------

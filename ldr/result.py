@@ -63,7 +63,7 @@ class Result(Pickled, Generic[Matrices]):
     baseline : float or None
         The value of the objective at the baseline; None without a baseline.
     directions : Directions
-        Scores of each component; `components` is a table of these scores.
+        Statistics of each component, such as its eigenvalue; `components` has them as a table.
     baseline_M : ndarray or None
         The baseline's matrix.
     baseline_P : ndarray or None
@@ -80,11 +80,11 @@ class Result(Pickled, Generic[Matrices]):
     seconds : float
         Seconds for statistics, baseline and solution together, excluding the certificate.
     notes : tuple of str
-        Messages on changes of the problem: restrictions to a subspace, ridges, rules for r.
+        Messages about the problem as solved: a restriction to a subspace, a ridge, the choice of r.
     parameters : dict
-        Parameters fitted with M, numbers or arrays: noise_variance of ppca, noise_variances (d,) of
-        fa, D of dynamics. With a penalty also "sparsity", the share of zeros in M, and
-        "stationarity", equal to `gradient_norm`.
+        Other fitted numbers or arrays by name, such as "noise_variance" for ppca. Objectives with a
+        penalty have "sparsity", the share of zeros in M, and "stationarity", equal to
+        `gradient_norm`.
     model : FactorModel or None
         Model with a likelihood (ppca, fa): `score`, `impute`, `bic`, posterior covariances. For a
         kernel version the model describes the kernel's features.
@@ -223,9 +223,9 @@ class Result(Pickled, Generic[Matrices]):
         Parameters
         ----------
         X : array, memory map, sparse matrix or DataFrame (m, d)
-            For several views a tuple of arrays, or a dict by name. Data larger than memory, as in
-            `ldr.solve`, are read in chunks; of a table only the columns of the fit are read. Dask
-            arrays and DataFrames are accepted.
+            For several views a tuple of arrays, or a dict by name. Data larger than memory, given
+            as in `ldr.solve`, are read in chunks. Of a table only the columns that were used in the
+            fit are read. Dask arrays and DataFrames are accepted.
         header : bool
             True if the first line of a .csv or .tsv file contains the names of the columns.
 
@@ -275,7 +275,7 @@ class Result(Pickled, Generic[Matrices]):
 
         Parameters
         ----------
-        X : array, sparse matrix, DataFrame or stored rows (m, d)
+        X : array, sparse matrix, DataFrame or path of a file (m, d)
         view : int
             For two views, index of the view given as X: 1 predicts the first view from the second.
 
@@ -311,8 +311,8 @@ class Result(Pickled, Generic[Matrices]):
         Returns
         -------
         Result
-            The rotated result. The columns of M are in descending order: for ppca and fa of their
-            sums of squares, otherwise of the variances of the components.
+            The rotated result. The columns of M are in descending order of the variances of the
+            components, or for ppca and fa of the columns' sums of squares.
 
         Raises
         ------

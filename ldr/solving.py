@@ -198,21 +198,21 @@ def solve(
         Samples in rows. Sparse data stay sparse. No input is changed. Rows of pandas objects (X,
         second view, y) are paired by index: a permuted index is aligned, other labels are refused.
 
-        Chunks are read from the path of a .npy, .parquet, .csv or .tsv file or of a folder of
-        .parquet files, a list of arrays and paths to be stacked, an iterator of blocks of rows, or
-        a function that returns an iterator (see the guide to data larger than memory). NaN is a
-        missing value, which ppca and fa accept. Objectives of two views (orthogonal-cca, pls,
+        X is read in chunks if it is the path of a .npy, .parquet, .csv or .tsv file, a folder of
+        .parquet files, a list of arrays and paths (which are stacked), an iterator of blocks of
+        rows, or a function that returns an iterator (see the guide to data larger than memory). NaN
+        is a missing value, which ppca and fa accept. Objectives of two views (orthogonal-cca, pls,
         reduced-rank-regression) take a pair with the same rows. Methods of a background (opca,
         signal-noise, contrastive-pca) take a pair (samples, background) with the same columns. The
         method mds-distances takes an n x n matrix of distances. The function `ldr.covariance` makes
         X from a covariance or correlation matrix.
     r : int, float or "auto"
         Number of components, 1 <= r <= d (or the number of features of a kernel version). For ppca
-        and fa r = 0 is the model of independent columns. A number between 0 and 1 selects the
+        and fa, r = 0 is the model of independent columns. A number between 0 and 1 selects the
         fewest components that explain this share of the variance, for closed forms with orthonormal
-        M (pca, mds, ...). For tica and vamp r < 1 is a share of the kinetic variance, the sum of
-        all squared autocorrelations. "auto" selects r by parallel analysis (pca, mds, log-det-pca)
-        or by the least BIC (ppca, fa). A message names the rule that selected r.
+        M (pca, mds, ...). For tica and vamp it is a share of the kinetic variance, the sum of all
+        squared autocorrelations. "auto" selects r by parallel analysis (pca, mds, log-det-pca) or
+        by the least BIC (ppca, fa). A message names the rule that selected r.
     y : array (n,), optional
         Labels (orthogonal-lda, or a graph of the classes) or response (sdr, hsic, sir, save,
         regressions). y may be the path of an .npy file or, if X is the path of a table, the name of
@@ -244,13 +244,13 @@ def solve(
         - "gradients-first" for your own functions that jax compiles slowly;
         - "trust-region" for all other problems.
 
-        Further solvers are "proximal-gradient" (which also ends a run of "smoothing"),
-        "conjugate-gradient", "steepest-descent", "em" for ppca and fa, "pymanopt:trust-region",
-        "pymanopt:conjugate-gradient", "pymanopt:steepest-descent", and the stochastic "svrg" for
-        uica and robust-pca of files and your own functions with ``sum_over_rows=True``.
+        Further solvers are "proximal-gradient", "conjugate-gradient", "steepest-descent", "em" for
+        ppca and fa, "pymanopt:trust-region", "pymanopt:conjugate-gradient",
+        "pymanopt:steepest-descent", and "svrg" (stochastic) for your own functions with
+        ``sum_over_rows=True`` and for uica and robust-pca if X is a file.
     start : str or array (d, r); for two views a pair of arrays
-        Initial point of an iterative solver: an array; "baseline", the baseline of the objective;
-        "random"; or the name of an initial point of the method, as "gradient outer product" of sdr.
+        Initial point of an iterative solver: an array; "baseline", the objective's baseline;
+        "random"; or the name of an initial point of the method (for sdr "gradient outer product").
     starts : int, optional
         Number of initial points, for objectives with local optima. The first is `start`. The named
         initial points of the method follow, except after "random"; further points are random. By
@@ -259,15 +259,15 @@ def solve(
         `Result.starts` has the value of each run, the name of the best start, and the number of
         runs that agree with it.
     workers : int
-        Number of starts solved at the same time, in threads; -1 means one for every core.
+        Number of threads; each runs the solver from another start. -1 means one for every core.
     tolerance : float
         Stop at |gradient| <= tolerance * |value at the start|, whatever the scale of the data.
     max_iterations : int, optional
         Limit of iterations from each start, preparatory runs included; by default the solver's own.
     time_limit : float, optional
         Seconds for the whole call: reading, statistics, baseline, all starts, certificate. The call
-        exceeds the limit by at most one block of pairs of samples, one pass over the data or one
-        decomposition. A certificate that cannot be completed in time is "none".
+        exceeds the limit by at most one pass over the data, one decomposition, or a part of a sum
+        over all pairs of samples. A certificate that cannot be completed in time is "none".
     observers : sequence of callables
         Functions called with every `ldr.solvers.Iteration`; one that returns True ends the run.
     certify : bool or "thorough"

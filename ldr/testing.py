@@ -167,8 +167,8 @@ def check(
     R(tV) is the retraction curve from M in a random direction V, and g is the gradient at M. The
     error of the first-order Taylor formula, |f(R(tV)) - f(M) - t <g, V>|, must be of the order t^2.
     The error |f(R(tV)) - f(M) - t <g, V> - t^2/2 <V, Hess V>| of the second-order formula must be
-    of the order t^3. The orders are medians over three V. The Hessian must be symmetric, and on the
-    Grassmann manifold f(MQ) = f(M) for every orthogonal Q.
+    of the order t^3. The estimated orders are medians over three random V. The Hessian must be
+    symmetric, and on the Grassmann manifold f(MQ) = f(M) for every orthogonal Q.
 
     Parameters
     ----------
@@ -645,8 +645,8 @@ def check_manifold(manifold: Manifold) -> None:
     Parameters
     ----------
     manifold : Manifold
-        A manifold of small matrices: the test projects every matrix with a single entry 1, to
-        compare the rank of the projection with the dimension.
+        A manifold of small matrices, because one test projects all matrices with a single entry 1
+        to compute the rank of the projection.
 
     Raises
     ------

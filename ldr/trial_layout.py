@@ -199,8 +199,8 @@ def log_power(result: Result, X: Rows, groups: PerRow = None) -> Array:
     ----------
     result : Result
         Result of a single view.
-    X : Trials of `ldr.trials`, or Epochs of mne
-        Or an array of samples in rows, if `groups` is given.
+    X : Trials, Epochs or array (n, d)
+        Trials of `ldr.trials`, Epochs of mne, or samples in rows if `groups` is given.
     groups : array (n,), optional
         The trial of each row; the rows of a trial must be contiguous.
 

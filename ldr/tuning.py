@@ -54,7 +54,7 @@ class Tuning(Pickled):
     solves : int
         Number of problems that were solved, over all folds.
     result : Result
-        Result on all samples at these parameters; P and mean refer to the unscaled columns.
+        Result on all samples at the best parameters; P and mean apply to X before any scaling.
     kind : str
         Name and unit of the loss.
     """
@@ -197,8 +197,8 @@ def tune(
     """Tune parameters of an objective by the gradient of a held-out loss.
 
     The optimum of every fold is differentiated with respect to every parameter
-    (`Result.sensitivity`). A quasi-Newton method then searches all log parameters together, and
-    finds the nearest local minimum; a grid of values, as in `ldr.compare`, searches a wider range.
+    (`Result.sensitivity`). A quasi-Newton method, in the logarithms of all parameters, then finds
+    the nearest local minimum. A grid of values, as in `ldr.compare`, covers a wider range.
 
     Parameters
     ----------
@@ -212,11 +212,11 @@ def tune(
     y : array (n,), optional
         Labels or response for the objective, the loss or both.
     loss : {"log", "squared"} or callable, optional
-        "log", for labels, is minus the log of the predicted probability of the true class. Methods
-        that predict no classes use Gaussian classes in the projection. "squared", for a response,
-        is 1 - Q2, pooled over all folds. Methods that predict no response use least squares on the
-        components. A smooth function ``loss(Y, y, Y_held, y_held)`` takes the components Y and y of
-        training samples, and Y_held and y_held of held-out samples.
+        "log", for labels, is minus the log of the predicted probability of the true class. If the
+        method predicts no classes, each class has a Gaussian distribution in the projection.
+        "squared", for a response, is 1 - Q2, pooled over all folds. If the method predicts no
+        response, the components predict it by least squares. The loss may be a smooth function
+        ``loss(Y, y, Y_held, y_held)`` of components and responses of training and held-out samples.
     folds : int or splitter of scikit-learn
         As in `ldr.path`.
     groups : array (n,), optional

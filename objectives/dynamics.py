@@ -39,8 +39,8 @@ class Dynamics(Objective, weighted=True, sparse=False):
 
     Samples must be in time order. The model y' = D y is fitted to the projected data; D (r x r) has
     a closed form at each M and is returned in the result's `parameters`, in the basis M. By default
-    derivatives are differences at midpoints: x_{t+1} - x_t at (x_{t+1} + x_t)/2. A rotation by the
-    angle w per sample then gives D the eigenvalues +-2i tan(w/2) exactly. P = M'.
+    derivatives are differences at midpoints: x_{t+1} - x_t at (x_{t+1} + x_t)/2. With midpoints D
+    has exactly the eigenvalues +-2i tan(w/2) for a rotation by the angle w per sample. P = M'.
 
     Cost: time O(n d^2) once and O(d^2 r) per evaluation; memory O(n d).
 

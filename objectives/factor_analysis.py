@@ -87,14 +87,14 @@ class FactorAnalysis(
     identified up to a rotation M -> MQ. The negative log-likelihood includes the constant n d/2 log
     2 pi. P = M'(MM' + diag psi)^{-1} gives the posterior mean of y. For fixed psi, M = psi^{1/2}
     V_r (L_r - I)_+^{1/2}, with the eigenvectors V_r and eigenvalues L_r of psi^{-1/2} C psi^{-1/2}:
-    the default solver eliminates M and optimises log psi ("variable-projection"). For one initial
-    point psi is proportional to the residual variances of each feature in a regression on all
-    others; if C is singular, psi contains half of the variances. For another initial point, r
-    features are selected stepwise by the likelihood, and psi contains the residual variances in a
-    regression on them. Many Heywood cases (zero noise variances) are near this second initial
-    point. Local optima are common if n is small or r too large. The result's `model` scores
-    samples, imputes missing entries and returns posterior covariances and the Bayesian information
-    criterion (BIC).
+    the default solver eliminates M and optimises log psi ("variable-projection"). In the first
+    initial point, psi is proportional to the residual variances of the features, each in a
+    regression on all others; if C is singular, psi is half of the features' variances. For another
+    initial point, r features are selected stepwise by the likelihood, and psi contains the residual
+    variances in a regression on them. Many Heywood cases (zero noise variances) are near this
+    second initial point. Local optima are common if n is small or r too large. The result's `model`
+    scores samples, imputes missing entries and returns posterior covariances and the Bayesian
+    information criterion (BIC).
 
     Missing entries of X are NaN. If entries are missing, the likelihood of the observed entries is
     maximised over M, log psi and the mean. With ``solver="em"`` expectation maximisation is used.

@@ -46,8 +46,8 @@ class ForeCA(Objective, transposed=False, weighted=True, scale_free=True, sparse
     weight of a segment is the geometric mean of the samples' weights.
 
     Use it when samples are in time order, for components that are easy to forecast because their
-    power is at few frequencies, low or not. Do not use it for short series, because spectra need
-    many segments: take orthogonal-maf.
+    power is concentrated at few frequencies, which need not be low. Do not use it for short series,
+    because spectra need many segments: take orthogonal-maf.
 
     Source: Goerg 2013.
 

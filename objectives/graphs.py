@@ -359,7 +359,6 @@ class GraphMethod(StatedMethod, products="optimum", weighted=True):
     neighbours : int
         Number k of nearest neighbours; among rows at equal distances the first are taken. Equal
         rows are neighbours at distance zero: a row with k or more copies has no other neighbours.
-        Edges between equal rows do not change X'LX; their reconstruction weight is 1/k.
     """
 
     sense = "min"
@@ -449,10 +448,10 @@ class ShrinkingGraph(Shrinking, GraphMethod):
     Parameters
     ----------
     shrinkage : "auto" or None
-        "auto" shrinks B towards its diagonal D, with the intensity of Ledoit and Wolf's rule for
-        the covariance of the standardised columns. A is shrunk with the same intensity towards t D,
-        with the expected ratio t of A to B for independent rows. If only B were shrunk, directions
-        of small variance would count as smooth. The result's parameters contain the intensity.
+        "auto" shrinks the matrix B of the denominator towards its diagonal D, by Ledoit and Wolf's
+        rule for the covariance of the standardised columns. The matrix A of the numerator is shrunk
+        with the same intensity towards its expectation for independent rows, a multiple of D. The
+        result's parameters contain the intensity.
     """
 
 

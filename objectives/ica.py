@@ -433,14 +433,13 @@ class ICA(SourceMethod):
 
     .. math:: \max_{M'M=I} \sum_k \left(\mathrm{E}\, G(m_k'x) - \mathrm{E}\, G(\nu)\right)^2
 
-    The variable nu is standard normal. Each term, FastICA's contrast, is the squared difference
-    between the means of G for a component and for nu; it finds sources with heavier or lighter
-    tails than a Gaussian. The samples x are whitened, C^{-1/2}(x - mean), and P = M'C^{-1/2}:
-    components are uncorrelated with variance 1, in descending order of their terms in the value.
-    The baseline is FOBI (fourth-order blind identification); the other default start is FastICA's
-    deflation from many initial directions. For many samples a run on a subset precedes the run on
-    all samples. An evaluation takes O(n d r) time and O(n d) memory. Samples in files or on a
-    cluster are read in chunks, once per evaluation; FastICA's deflation uses a random subset.
+    The variable nu is standard normal. Each term is the contrast of FastICA, which is large for
+    tails heavier or lighter than a Gaussian's. The samples x are whitened, C^{-1/2}(x - mean), and
+    P = M'C^{-1/2}: components are uncorrelated with variance 1, in descending order of their terms
+    in the value. The baseline is FOBI (fourth-order blind identification); the other default start
+    is FastICA's deflation from many initial directions. For many samples a run on a subset precedes
+    the run on all samples. An evaluation takes O(n d r) time and O(n d) memory. Samples in files or
+    on a cluster are read in chunks, once per evaluation; FastICA's deflation uses a random subset.
 
     Use it when features are mixtures of independent sources, at most one of which is Gaussian. Do
     not use it for Gaussian sources, whose directions are not identifiable.
@@ -532,10 +531,10 @@ class UndercompleteICA(SourceMethod):
     (`expert`) has heavier tails than a Gaussian, so that sources with heavier tails are found; for
     lighter tails see `ICA`. Components are in descending order of their terms in the value. The
     baseline is FOBI (fourth-order blind identification). Other default starts are FastICA's
-    deflation from many initial directions and, with few features in memory, random directions. For
-    many samples a run on a subset precedes the run on all samples. An evaluation takes O(n d r)
-    time and O(n d) memory. Samples in files or on a cluster are read in chunks, once per
-    evaluation; FastICA's deflation uses a random subset.
+    deflation from many initial directions and, for few features of data in memory, random
+    directions. For many samples a run on a subset precedes the run on all samples. An evaluation
+    takes O(n d r) time and O(n d) memory. Samples in files or on a cluster are read in chunks, once
+    per evaluation; FastICA's deflation uses a random subset.
 
     Use it for fewer sources than features. Do not use it for as many sources as features: take ica.
 

@@ -394,7 +394,7 @@ def kernel(
     Parameters
     ----------
     objective : str or Objective
-        A name, for default parameters, or an objective.
+        An objective, or the name of one, which then has its default parameters.
     metric : str or callable
         A kernel of scikit-learn's `pairwise_kernels` ("rbf", "polynomial", "laplacian", "cosine",
         "linear", ...) or a function of two rows.

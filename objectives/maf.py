@@ -117,7 +117,7 @@ class Autocovariance(StatedMethod, LaggedMethod):
     indefinite: a direction without variance is preferred to one with negative autocovariance.
 
     Use it when samples are in time order, for variation that is large and persistent;
-    orthogonal-maf is the counterpart relative to the variance. Do not use it for features in
+    orthogonal-maf divides the autocovariance by the variance. Do not use it for features in
     different units, because features of large variance dominate.
 
     Source: Cunningham & Ghahramani 2015, 3.1.5.

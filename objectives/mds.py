@@ -175,7 +175,8 @@ class MDSStress(Objective, weighted=True, by_pairs=True, sparse=False):
     value divided by the sum of the distances. As distances are not smooth at zero, each distance t
     of samples and of projected points is replaced by sqrt(t^2 + e^2). P = M'. The stress has local
     optima in general. An evaluation takes O(n^2 r) time, after O(n^2 d) once, and memory for n^2
-    distances. For n > 5792 memory is O(n (d + r)), and every evaluation takes O(n^2 d) time.
+    distances. For n > 5792 no distances are stored: an evaluation takes O(n^2 d) time, and O(n (d +
+    r)) memory.
 
     Use it to preserve distances between samples. Do not use it with many samples, because each
     evaluation computes all pairs.

@@ -86,13 +86,13 @@ class NCA(NeighbourMethod):
     for at most 2048 samples. The baseline is orthogonal-lda, scaled to unit variance within
     classes. From each start that is not given as a matrix, the solver proceeds by annealing.
     Annealing adds the penalty ridge ||XM||^2, whose ridge decreases from 0.1 to 2e-5 in six steps.
-    With at most 250 samples pca and five random M are further default starts. Sample weights
+    For at most 250 samples, pca and five random M are further default starts. Sample weights
     multiply the terms and the neighbours' probabilities: max sum_i w_i sum_j p_ij with p_ij in
     proportion to w_j exp(-||M'(x_i - x_j)||^2). An integer weight w does not stand for w copies of
     a sample, which would be neighbours.
 
     Use it when a nearest-neighbour classifier follows the projection. Do not use it with many
-    samples, because each evaluation computes all pairs, or with separable classes (saturation).
+    samples (each evaluation computes all pairs) or with separable classes (the value saturates).
 
     Source: Goldberger, Roweis, Hinton & Salakhutdinov 2004; Cunningham & Ghahramani 2015.
     """

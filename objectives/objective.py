@@ -143,7 +143,7 @@ class Objective(Brief, Pickled, ABC):
     def matrices(self, data: DataSums) -> Matrices:
         """Return the method's matrices, computed from sums over the rows, in any coordinates.
 
-        UnknownError is raised if matrices of sums over rows do not determine the objective.
+        UnknownError is raised if sums over the rows do not determine the objective.
         """
         raise UnknownError
 

@@ -70,8 +70,8 @@ class Traits:
         scale_free: the projection does not depend on the columns' units (without a ridge). stacks:
         `ldr.solve_many` solves many problems together, in stacked arrays.
     products : {"", "optimum", "everywhere"}
-        "optimum" or "everywhere" if products of sparse rows with d x r matrices replace d x d
-        arrays, at an optimum or for every M; "" if very many columns are refused.
+        Use of products with sparse X instead of d x d arrays, for very many columns: only to find
+        the optimum ("optimum"), at every M ("everywhere"), or not at all (such X is refused).
     """
 
     any_views: bool = False

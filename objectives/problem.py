@@ -46,9 +46,9 @@ class Certificate(Pickled):
 
         The kind "restricted" means that no M in the subspace named in the message is better, up to
         `gap`, but an M outside may be. The kind "bound" means that no M is better by more than
-        `gap`. The kind "local" means that M is a local optimum. If the message of "bound" or
-        "local" begins with "within", the claim holds in a subspace. The kind "saddle" means that M
-        is a saddle point. The kind "none" means that nothing is proved.
+        `gap`. The kind "local" means that M is a local optimum. If a message of the kind "bound" or
+        "local" begins with "within", the claim holds only in a subspace. The kind "saddle" means
+        that M is a saddle point. The kind "none" means that nothing is proved.
     gap : float
         Optimality gap: an upper bound of the difference between the global optimum and the value,
         in the objective's units; infinite without a bound. For traces and trace ratios the bound is
@@ -204,7 +204,7 @@ class BoundObjective(Problem):
 
         If only the span of M matters, the canonical axes are the principal axes of the projected
         rows. If the covariance of these rows is unknown (None in `seen`), the axes depend on M
-        only. Exchangeable columns are ordered by variance.
+        only. If the value does not depend on the columns' order, they are ordered by variance.
         """
         first, *others = self.manifold.factors[: len(self.views)]
         if others or not isinstance(first, Grassmann):

@@ -60,10 +60,10 @@ class KernelMethod(Objective, weighted=True, by_pairs=True, sparse=False):
     landmarks : int, "auto" or None
         Number of landmarks, rows drawn at random for the Nystrom approximation of K_XM. K_z is then
         approximated by an incomplete Cholesky decomposition of at most this rank. None uses the
-        full matrices. "auto" uses 200 landmarks for n > 2000 and the full matrices for smaller n,
-        with one exception for n > 500. If an incomplete Cholesky decomposition of K_XM with at most
-        300 (or n/4) pivots omits at most 1e-10 of the trace, as in few dimensions, its pivots are
-        the landmarks; a message bounds the error of the value.
+        full matrices. "auto" uses the full matrices for n <= 500. For larger n it tries an
+        incomplete Cholesky decomposition of K_XM with at most 300 pivots; if that omits at most
+        1e-10 of the trace, its pivots are the landmarks, and a message bounds the error of the
+        value. Otherwise "auto" uses the full matrices for n <= 2000, else 200 landmarks.
     """
 
     width: float | None

@@ -180,9 +180,9 @@ class PairMethod(Shrinking, LaggedMethod, transposed=False, scale_free=True):
     Parameters
     ----------
     shrinkage : "auto" or None
-        "auto" shrinks the covariances towards their diagonals with Ledoit and Wolf's intensity for
-        all rows with standardised columns, and for vamp also the cross-covariances towards 0. The
-        result's parameters contain the intensity.
+        "auto" shrinks the covariances towards their diagonals. Ledoit and Wolf's rule, for all rows
+        and standardised columns, gives the intensity, which the result's parameters contain. For
+        vamp the cross-covariances are shrunk towards 0.
     """
 
     exact = "yes"
@@ -238,9 +238,9 @@ class VAMP(PairMethod):
     minus its own mean, and p is `power`. In whitened variables the problem is max 1 +
     tr(M'(KK')^{p/2} M), with K = C_00^{-1/2} C_0t C_tt^{-1/2} and P = M'C_00^{-1/2}. The leading
     left singular vectors of K are the exact solution. The value is the VAMP-1 or VAMP-2 score 1 +
-    sum_k sigma_k^p, where the 1 is due to the constant function. The result's parameters `right`
-    and `right_mean` are the map and the mean of the right singular functions, of x_{t+lag}. Unlike
-    in tica, the process need not be reversible.
+    sum_k sigma_k^p, where the 1 is due to the constant function. The right singular functions are R
+    (x_{t+lag} - m), where R and m are the result's parameters `right` and `right_mean`. Unlike in
+    tica, the process need not be reversible.
 
     `ldr.score`, and `ldr.path` with folds, compute the cross-validated score 1 + ||(U'C_00
     U)^{-1/2} U'C_0t V (V'C_tt V)^{-1/2}||_p^p from the covariances of held-out samples and the maps

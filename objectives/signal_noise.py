@@ -118,8 +118,8 @@ class OPCA(Shrinking, NoiseMethod, transposed=False, scale_free=True):
     Parameters
     ----------
     ridge : float
-        Constant added to the diagonal of R, relative to the mean of the diagonal. Without a ridge M
-        is restricted to the range of a singular R.
+        Constant added to the diagonal of R, relative to the mean of the diagonal. If R is singular
+        and the ridge is 0, M is restricted to the range of R.
     shrinkage : "auto" or None
         "auto" shrinks R towards its diagonal. The intensity is that of Ledoit and Wolf's rule for
         second moments, computed from columns divided by their root mean squares.
@@ -262,7 +262,7 @@ class DemixedPCA(Objective, weighted=True, transposed=False):
     Parameters
     ----------
     of : tuple of tuples of int
-        Sets of factors; a factor is the index of its column in y. X_f is the sum over the sets.
+        Sets of factors; a factor is the index of its column in y. X_f adds their contributions.
     ridge : float
         Constant added to the diagonal of X'X, relative to the mean of the diagonal.
     """

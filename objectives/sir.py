@@ -152,8 +152,8 @@ class DirectionalRegression(Shrinking, StatedMethod, SlicedMethod):
     M'C^{-1/2}. Directional regression finds the dependence that sir and save find, with fewer
     samples than save. With a ridge or shrinkage of C, Cov(z) takes the place of I.
 
-    Use it instead of save if samples are few: the response may depend on the mean or the spread of
-    X. Do not use it for X far from Gaussian, because the moments are then biased: take sdr or gkdr.
+    Use it if samples are too few for save, and the mean or the spread of X depends on the response.
+    Do not use it for X far from Gaussian, because the moments are then biased: take sdr or gkdr.
 
     Source: Li & Wang 2007.
     """

@@ -183,12 +183,12 @@ class SparsePCA(SparseMethod):
     X is centred, and lambda is the parameter `penalty`. As the squared error is a sum over samples
     and features, suitable penalties are proportional to n and the features' variance. An entry of M
     is nonzero only if the squared error then decreases by more than lambda |m_ij|, roughly. The
-    norm ||M||_1 is at most r sqrt(d), and at least r, the norm if each column of M has a single
-    nonzero entry. Zeros of M are exact. P = M'.
+    norm ||M||_1 is between r (a single nonzero entry in each column of M) and r sqrt(d). Zeros of M
+    are exact. P = M'.
 
-    For the baseline the entries of X'XV, V the varimax-rotated loadings of pca, are
-    soft-thresholded by lambda/2, and the columns orthonormalised, with the same zeros if possible.
-    The solver is smoothing continuation, then manifold proximal gradients; local optima exist.
+    The baseline soft-thresholds the entries of X'XV by lambda/2, where V contains the
+    varimax-rotated loadings of pca. The columns are then orthonormalised, with their zeros kept if
+    possible. The solver is smoothing, then proximal gradients; local optima exist.
 
     Use it instead of pca if directions with few features are required for interpretation. Do not
     use it for uncorrelated components or for the largest variance: take pca.

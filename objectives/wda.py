@@ -339,7 +339,7 @@ class WDA(Objective, weighted=True, by_pairs=True, predicts="classes", sparse=Fa
     Parameters
     ----------
     reg : float
-        Weight of the entropy, in units of squared distances: standardise features of mixed units.
+        Weight of the entropy in units of squared distances; standardise features if units differ.
     iterations : int
         Number of Sinkhorn iterations. Flamary et al. and the library POT do not average over both
         orders of two classes. Their values approach those of ldr with more iterations.

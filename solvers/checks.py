@@ -54,8 +54,8 @@ def number(
 ) -> float:
     """Return a nonnegative Python or NumPy number (positive if `positive`) as a float.
 
-    - raises ArgumentError: The value is not a real number, is NaN, is infinite although `finite`,
-      or lies outside the bounds.
+    - raises ArgumentError: The value is not a real number, is NaN, is infinite (unless `finite` is
+      False), or lies outside the bounds.
     """
     size = real(value)
     if size is not None and (math.isfinite(size) or not finite):  # comparisons with NaN are false

@@ -47,7 +47,7 @@ class ExpectationMaximisation(Solver[State]):
 class Imputation(Solver[State]):
     """Expectation maximisation (EM) over missing entries only, then the trust region.
 
-    The linear rate of EM is the missing entries' fraction of the information: if few entries are
+    EM converges linearly, at the rate of the fraction of missing information: if few entries are
     missing, a few steps suffice. If the gradient decreases slowly, steps of the trust region follow
     the steps of EM. The problem must have a method `imputed(M)`, which returns a point of larger
     expected likelihood of the complete rows, given M, or None if there is no such point.

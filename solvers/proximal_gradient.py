@@ -213,7 +213,7 @@ class ProximalGradient(Solver[ProximalState]):
     Parameters
     ----------
     memory : float in [0, 1)
-        Weight of earlier values in the reference of the non-monotone search; 0: monotone search.
+        Decay of the weights of earlier values in the mean that a step must improve; 0: monotone.
     """
 
     name = "proximal-gradient"

@@ -50,9 +50,9 @@ def from_pymanopt(
     Parameters
     ----------
     problem : pymanopt.Problem
-        On Stiefel, Grassmann, Sphere or Euclidean manifolds of real numbers, their powers
-        (``k=``) or a Product of them. Gradient and Hessian are those that the problem has or its
-        backend derives. Differences of gradients replace a missing Hessian (backend numpy). The
+        On Stiefel, Grassmann, Sphere or Euclidean manifolds of real numbers, their powers (``k=``)
+        or a Product of them. Gradient and Hessian are taken from the problem, whose backend may
+        derive them. Differences of gradients replace a missing Hessian (backend numpy). The
         problem's preconditioner and the manifold's retraction are not used.
     initial_point : ndarray or list of ndarray, optional
         The initial point in pymanopt's form; by default the manifold's random point from NumPy's

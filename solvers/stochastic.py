@@ -38,14 +38,14 @@ class SVRG(Solver[AnchorState]):
     """Stochastic variance-reduced gradients (SVRG) with limited-memory BFGS.
 
     Each epoch computes the gradient g of f_1 + ... + f_p at a point A, the anchor, then visits the
-    parts f_i in random order (in the given order for a stream of rows). At the iterate W, part f_i
-    gives the stochastic gradient v = p (grad f_i(W) - T grad f_i(A)) + T g, where T transports
-    gradients from A to W. The stochastic gradient is unbiased, and its variance vanishes as W and A
-    approach the optimum: steps of constant size converge linearly. A step is -rate H v, where H is
-    the inverse Hessian of limited-memory BFGS. For H the gradients of one part are compared at both
-    ends of a step. The last iterate W of an epoch becomes the next anchor if the value or the
-    gradient norm is smaller at W; otherwise the epoch is discarded and the rate halved. An epoch
-    reads all data twice.
+    parts f_i in random order (in the given order for a stream of rows). At the iterate W, the
+    stochastic gradient of the sum of the p parts is v = p (grad f_i(W) - T grad f_i(A)) + T g,
+    where T transports gradients from A to W. The stochastic gradient is unbiased, and its variance
+    vanishes as W and A approach the optimum: steps of constant size converge linearly. A step
+    multiplies the stochastic gradient by -rate H, where H is the inverse Hessian of limited-memory
+    BFGS. The update of H compares the gradients of the same part f_i at both ends of a step. The
+    last iterate W of an epoch becomes the next anchor if the value or the gradient norm is smaller
+    at W; otherwise the epoch is discarded and the rate halved. An epoch reads all data twice.
 
     The problem must be a sum of parts (`Sum`). Examples are uica and robust-pca of rows in a file,
     ppca and fa of a file with missing entries, and custom objectives with ``sum_over_rows=True``.

@@ -142,18 +142,18 @@ class TrustRegion(Solver[TrustState]):
     The order 1 + theta requires a second-order retraction: polar on Stiefel, polar or QR on
     Grassmann manifolds. If values of f differ only by rounding errors, the decrease of f is
     computed from slopes. After a long inner iteration the problem's preconditioner is used, and the
-    radius refers to the preconditioner's metric. With columns in very different units, rounding can
-    keep conjugate gradients from converging in as many steps as the manifold has dimensions; a
-    small Hessian is then formed and decomposed.
+    radius refers to the preconditioner's metric. With columns in very different units, rounding
+    errors can keep conjugate gradients from converging in as many steps as the manifold has
+    dimensions. If M is small, the full Hessian is then computed and decomposed.
 
     If a step has a poor decrease of f and a larger gradient at its end, as in a curved valley of f,
     the step is corrected before it is accepted or rejected. The correction consists of a few
     conjugate gradient steps from the end, which reduce f along directions of large curvature first.
-    Without corrections of steps, some problems of orthogonal-cca (Cunningham and Ghahramani 2015)
-    take over a thousand steps.
+    Without this correction of poor steps, some problems of orthogonal-cca (Cunningham and
+    Ghahramani 2015) take over a thousand steps.
 
     Source: P.-A. Absil, C. G. Baker and K. A. Gallivan, Trust-region methods on Riemannian
-    manifolds, Foundations of Computational Mathematics 7 (2007); for corrections, A. R. Conn,
+    manifolds, Foundations of Computational Mathematics 7 (2007); on corrected steps, A. R. Conn,
     N. I. M. Gould and P. L. Toint, Trust-region methods (2000).
 
     Parameters

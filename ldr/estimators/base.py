@@ -791,7 +791,7 @@ class TwoViews(Projection):
         return found[:, 0] if isinstance(self.components_, tuple) and self._flat else found
 
     def inverse_transform(self, X: Rows, y: PerRow = None) -> Rows:
-        """Return samples that have the given projections, the nearest to the mean.
+        """Return, of the samples with the given projections, those nearest to the mean.
 
         Parameters
         ----------

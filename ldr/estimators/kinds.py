@@ -150,7 +150,7 @@ class Discriminates(Classifies):
         Prior probability of each class, in the order of `classes_`; by default the share of the
         samples in the class. S_W and S_B weight the classes by their priors.
     store_covariance : bool
-        True to keep `covariance_`, the pooled covariance within classes (over n), after shrinkage.
+        True to keep `covariance_`, the pooled within-class covariance (divisor n), after shrinkage.
 
     Attributes
     ----------
@@ -454,7 +454,7 @@ class Principal(Gaussian):
         return Y / self._scale if self.whiten else Y
 
     def inverse_transform(self, X: Rows) -> Array:
-        """Return samples that have the given projections, the nearest to the mean.
+        """Return, of the samples with the given projections, those nearest to the mean.
 
         Parameters
         ----------
@@ -557,7 +557,7 @@ class OfTrials(Projection):
         return in_precision_of(self.components_, loadings.T)
 
     def transform(self, X: Rows) -> Rows:
-        """Compute the features of each trial; samples in rows are projected.
+        """Compute the features of each trial; if X has no trials, project its samples.
 
         Parameters
         ----------

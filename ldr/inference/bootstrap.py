@@ -193,12 +193,12 @@ def bootstrap(
 ) -> Bootstrap:
     """Bootstrap a result: solve again for resampled samples, and compare the subspaces.
 
-    Samples are drawn with replacement, with their weights, and within classes for methods of
-    labels. With `groups` whole groups are drawn (the cluster bootstrap), within classes if labels
-    are constant in groups. If data have trials, whole trials are drawn. Time series are drawn in
-    blocks of `block` successive samples (the moving block bootstrap). Where blocks meet, one in
-    `block` pairs of successive samples is spurious: blocks should be long compared with the lag.
-    Repeated samples have distance zero, which distorts graphs of neighbours. Iterative solvers
+    Samples are drawn with replacement and keep their weights; if the method uses labels, they are
+    drawn within classes. With `groups` whole groups are drawn (the cluster bootstrap), within
+    classes if labels are constant in groups. If data have trials, whole trials are drawn. Time
+    series are drawn in blocks of `block` successive samples (the moving block bootstrap). One in
+    `block` pairs of successive samples joins two blocks: blocks should be long compared with the
+    lag. Repeated samples have distance zero, which distorts graphs of neighbours. Iterative solvers
     start at the M of all samples, so the draws describe only the optimum near M.
 
     Source: Efron 1979; Kuensch 1989 (blocks); Davison and Hinkley 1997, section 3.8 (groups).
@@ -221,7 +221,7 @@ def bootstrap(
         As in `ldr.solve`, for the draws.
     random_state : int or Generator, optional
     **parameters
-        Parameters of the objective, if given by name.
+        Parameters of the objective, if `objective` is a name.
 
     Returns
     -------

@@ -111,7 +111,7 @@ def dimension(
       (the mean or the largest class) is a candidate.
     - "parallel": Horn's parallel analysis of the correlation matrix (pca).
 
-    The default is the first available of bic, parallel, permutation (any cca or lda), ladle, folds.
+    The default is the first that fits of bic, parallel, permutation (cca, lda), ladle and folds.
 
     Source: Luo and Li 2016 (ladle).
 
@@ -121,7 +121,7 @@ def dimension(
         As in `ldr.solve`.
     method : {"auto", "permutation", "ladle", "bic", "folds", "parallel"}
     most : int, optional
-        Largest candidate; by default the largest allowed r, at most ten for likelihoods and folds.
+        Largest candidate; by default the largest allowed r, for "bic" and "folds" at most ten.
     level : float
         Level of "permutation"; for "parallel" the share of null eigenvalues above the threshold.
     permutations : int
@@ -133,10 +133,10 @@ def dimension(
         For "permutation", as in `ldr.permutation_test`; for "ladle", as in `ldr.bootstrap`; for
         "folds", as in `ldr.path`.
     standardise : bool
-        Divide the columns by standard deviations first (in folds, of the training samples).
+        Divide the columns by their standard deviations (with folds, in the training samples).
     random_state : int or Generator, optional
     **parameters
-        Parameters of the objective, if given by name.
+        Parameters of the objective, if `objective` is a name.
 
     Returns
     -------

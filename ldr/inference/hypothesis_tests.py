@@ -272,11 +272,11 @@ class PermutationTest(Pickled):
     p_values : tuple of float or None
         A p-value for each direction, none smaller than the one before; None if directions have no
         scores. For cca, lda (orthogonal or not) and sir, canonical correlations are tested one
-        after the other: those of two views, or of the columns with the classes or slices. A ridge
-        of the method is added to the covariances. For other methods, and with shrinkage, the score
-        of each direction is compared with the best score of permuted data, which is conservative
-        after the first direction. A p-value is NaN if every permutation has the same score, or if
-        the direction does not exist.
+        after the other: of two views, or of X and indicators of the classes or slices. The
+        parameter `ridge` is added to the covariances. For other methods, and with shrinkage, the
+        score of each direction is compared with the best score of permuted data, which is
+        conservative after the first direction. A p-value is NaN if every permutation has the same
+        score, or if the direction does not exist.
     """
 
     question: ClassVar[str] = "Is it more than chance?"
@@ -332,8 +332,8 @@ def permutation_test(
     """Test the optimal value, and each direction, by permutations.
 
     Optimal values are large for noise too, because the method optimises. The test therefore
-    compares the value with optimal values of permuted data. Methods with an eigen-solution solve
-    thousands of permutations a second; see `ldr.solve_many`.
+    compares the value with optimal values of permuted data. For methods solved by eigenvectors a
+    second suffices for thousands of permutations (see `ldr.solve_many`).
 
     Source: Phipson and Smyth 2010 (the p-value is never 0); Besag and Clifford 1991 (stopping);
     Winkler, Renaud, Smith and Nichols 2020 (steps).
@@ -345,9 +345,9 @@ def permutation_test(
     permutations : int
     null : {"auto", "rows", "within", "groups", "shift"}
         Kind of permutation. The permuted part of the data depends on the method: y for labels or a
-        response; the samples of all views but the first for several views; samples and background
-        together for a background; the order of the samples for time series (the null hypothesis is
-        white noise); otherwise every column of X separately.
+        response; the samples of all views but the first for several views; for a method with a
+        background, the division into samples and background; the order of the samples for time
+        series (the null hypothesis is white noise); otherwise every column of X separately.
 
         ``null="rows"`` permutes all samples, which are assumed independent. ``null="within"``
         permutes samples within each group; the samples of a group are assumed exchangeable.
@@ -357,12 +357,12 @@ def permutation_test(
         independent and identically distributed: if trials share a drift over the session, the test
         rejects far too often. ``null="shift"`` shifts y, all views but the first, or every column
         circularly within groups, which keeps autocorrelations. The test with ``null="shift"`` is
-        approximate, for stationary series; p is at least 1/n. If no groups are given, the default
-        "auto" means "rows". If groups are given, "auto" means "groups" if y is constant within each
-        group, or if several views have trials of equal length; otherwise "within".
+        approximate, for stationary series; p is at least 1/n. Without groups "auto", the default
+        `null`, means "rows". With groups "auto" means "groups" if y is constant within each group,
+        or if several views have trials of equal length; otherwise "within".
     groups : array (n,), optional
-        Subject, block or trial of each sample. Data from `ldr.trials` need no groups. For methods
-        with time order groups are trials, as in `ldr.solve`.
+        Subject, block or trial of each sample. If the method requires time order, groups are
+        trials, as in `ldr.solve`. Data from `ldr.trials` need no groups.
     standardise : bool
         Divide the columns by their standard deviations first.
     stop_after : int, optional
@@ -376,7 +376,7 @@ def permutation_test(
         Function called with the number of completed permutations and the number of all.
     random_state : int or Generator, optional
     **parameters
-        Parameters of the objective, if given by name.
+        Parameters of the objective, if `objective` is a name.
 
     Returns
     -------
@@ -386,7 +386,8 @@ def permutation_test(
     Raises
     ------
     ldr.errors.ArgumentError
-        `null` does not fit the method, groups allow under 20 permutations, or X has distances.
+        `null` does not fit the method, groups allow under 20 permutations, or X has distances
+        between samples.
     ldr.errors.SingularError
         Samples are so few that all permutations have equal values: give ridge= or shrinkage=.
     ldr.errors.DataError
@@ -614,7 +615,7 @@ def parametric_test(
     objective, X, y
         As in `ldr.solve`; "orthogonal-cca", "orthogonal-lda", "cca", "lda", "sir" or "save".
     **parameters
-        Parameters of the objective, if given by name.
+        Parameters of the objective, if `objective` is a name.
 
     Returns
     -------

@@ -310,11 +310,10 @@ def solve_many(
 ) -> Solutions:
     """Solve an objective for many data sets: windows of a series, groups, folds, resamples.
 
-    Methods with an eigen-solution (pca, lda, orthogonal-lda, cca, pls, maf, orthogonal-maf, sfa,
-    orthogonal-sfa, tica, csp of two classes, spoc, sir, phd) are solved as stacks of matrices: sums
-    over the rows, stacked eigenproblems, and Newton's method on all ratios together. The optimal
-    values equal those of `ldr.solve` for each data set alone. Methods without an eigen-solution,
-    and problems with fewer rows than columns, are solved one by one.
+    For these methods all data sets are solved together, in stacked arrays: pca, lda,
+    orthogonal-lda, cca, pls, maf, orthogonal-maf, sfa, orthogonal-sfa, tica, csp of two classes,
+    spoc, sir and phd. The optimal values equal those of `ldr.solve` for each data set alone. For
+    all other methods, and with fewer rows than columns, data sets are solved one by one.
 
     Parameters
     ----------
@@ -331,7 +330,7 @@ def solve_many(
     certify : bool
         True to certify problems solved one by one; for all others `gaps` is always computed.
     **parameters
-        Parameters of the objective, if given by name.
+        Parameters of the objective, if `objective` is a name.
 
     Returns
     -------

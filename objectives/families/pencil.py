@@ -235,9 +235,8 @@ class Shrinking(Objective):
         """Shrink B towards its diagonal by Ledoit and Wolf's intensity if shrinkage is requested.
 
         Methods that minimise A relative to B (variation between neighbours relative to all
-        variation) also shrink A, with the intensity of B, towards t diag(B), where t is the
-        expected ratio of A to B for independent rows. If only B were shrunk, nearly constant
-        directions would be optimal.
+        variation) also shrink A, towards its expectation for independent rows: a multiple of the
+        diagonal of B. If only B were shrunk, nearly constant directions would be optimal.
         """
         if self.shrinkage is None:
             return rows

@@ -423,8 +423,8 @@ class Grassmann(Orthonormal):
     d, r : int
         Dimension of the space and of the subspaces, 1 <= r <= d.
     retraction : {"polar", "qr"}
-        Both retractions return an orthonormal basis of the span of M + V, of second order on the
-        Grassmann manifold; only the bases differ.
+        Decomposition of M + V that gives an orthonormal basis of its span. Both retractions are of
+        second order on the Grassmann manifold, because they give the same span.
     """
 
     d: int
@@ -448,7 +448,7 @@ class Grassmann(Orthonormal):
     def multiplier(self, M: Array, G: Array) -> Array:
         """Return M'G.
 
-        Although V M'G is tangent for a tangent V, up to rounding errors, `hessian` projects V M'G
-        too: without the projection these rounding errors could grow in Krylov methods.
+        For a tangent V, V M'G is tangent up to rounding errors. `hessian` nevertheless projects V
+        M'G, because these rounding errors could grow in Krylov methods.
         """
         return M.T.dot(G)
