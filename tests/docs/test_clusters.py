@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from tests.ldr.io.test_cluster import run
+from tests.ldr.files.test_cluster import run
 from tests.objectives.data.clusters import start, wait_until
 from tests.programs import programs_of, run_programs
 

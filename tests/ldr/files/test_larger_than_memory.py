@@ -19,7 +19,7 @@ from ldr.objectives.data.data import Data
 from ldr.objectives.data.opening import as_samples
 from ldr.objectives.data.sources import Source
 from ldr.scaling import Units
-from tests.ldr.io.test_files import WRITERS, X, labels
+from tests.ldr.files.test_files import WRITERS, X, labels
 from tests.real_data import tumour_views
 
 
