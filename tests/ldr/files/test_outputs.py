@@ -6,6 +6,8 @@ import os
 import resource
 import signal
 import sys
+import time
+import traceback
 
 import numpy as np
 import pandas as pd
@@ -14,9 +16,11 @@ import scipy.io
 
 import ldr
 from ldr import files
+from ldr.cli.app import main
 from ldr.errors import ArgumentError, DataWarning
 from ldr.files import check_outputs, replaced, write, write_figure, write_filled, write_projection
 from ldr.objectives.data.opening import as_samples
+from tests.adversarial.campaign import count, generator, report
 from tests.programs import OBJECTIVE
 
 X = np.random.default_rng(0).standard_normal((300, 4))
@@ -220,6 +224,80 @@ def test_signals_end_the_command_and_leave_nothing(number, code, folder, call, m
     done = call("solve", "pca", "X.csv", "--out", "Y.npy", folder=folder)
     assert done.returncode == code
     assert contents(folder) == before and signal.getsignal(number) is usual
+
+
+def run_and_signal(command, folder, number=None, after=0.0):
+    """Exit code, messages and seconds of the command in a fork that gets a signal after a while."""
+    reading, writing = os.pipe()
+    began, child = time.perf_counter(), os.fork()
+    if child == 0:
+        code = 1
+        try:
+            for stream in (1, 2):
+                os.dup2(writing, stream)
+            sys.stdout, sys.stderr = sys.__stdout__, sys.__stderr__
+            sys.argv = ["ldr", *command.split()]
+            os.chdir(folder)
+            main()
+        except SystemExit as end:
+            code = end.code or 0
+        except KeyboardInterrupt:
+            code = 130
+        except BaseException:
+            traceback.print_exc()
+        finally:
+            sys.stdout.flush()
+            os._exit(code)
+    os.close(writing)
+    time.sleep(after)
+    with open(reading) as said:
+        if number is not None:
+            os.kill(child, number)
+        messages = said.read()
+    return os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]), messages, time.perf_counter() - began
+
+
+COMMANDS = [
+    "solve pca X.csv --out Y.csv",
+    "solve pca X.tsv --out Y.tsv --plot Y.svg",
+    "solve orthogonal-maf X.parquet --out Y.parquet --report Y.html",
+    "solve fa X.csv --standardise --out Y.mat --plot Y.pdf",
+    "solve orthogonal-cca X.npz:X --second-view X.mat:X --out Y.npz",
+    "solve orthogonal-maf parts --solver steepest-descent --out parts/Y.csv",
+    "path pca X.npy -r 1:3 --plot Y.png",
+]
+# Pictures and reports are of no fixed length: their last bytes.
+ENDS = {".svg": b"</svg>", ".pdf": b"%%EOF", ".html": b"</html>", ".png": b"IEND\xaeB`\x82"}
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="the commands run in forks of this process")
+@pytest.mark.filterwarnings("ignore:.*fork.*", "ignore::ldr.errors.ConvergenceWarning")
+@pytest.mark.parametrize("command", COMMANDS)
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
+def test_after_a_signal_at_any_time_outputs_are_whole_or_as_they_were(number, command, folder):
+    rng, faults, before = generator("signals", command, int(number)), [], contents(folder)
+    code, messages, seconds = run_and_signal(command, folder)
+    whole = contents(folder)
+    outputs = whole.keys() - before.keys()
+    assert code in (0, 1) and len(outputs) == command.count(" Y.") + command.count("/Y."), messages
+    for k in range(count(6)):
+        for path in outputs:
+            path.write_text("old") if k % 2 else path.unlink(missing_ok=True)
+        old, after = contents(folder), rng.uniform(0, seconds)
+        code, messages, _ = run_and_signal(command, folder, number, after)
+        found, end = contents(folder), f"{k}, {after:.4f} s: "
+        for path in old | found:
+            content = found.get(path)
+            fine = content == old.get(path)
+            if path in outputs and content is not None:
+                end_of_file = ENDS.get(path.suffix, b"no such end")
+                fine |= len(content) == len(whole[path]) or content.rstrip().endswith(end_of_file)
+            if not fine:
+                faults.append(f"{end}{path.name} is neither whole nor what it was")
+        if code not in (0, 1, 2, 128 + number, -number) or "Traceback" in messages:
+            faults.append(f"{end}code {code}, {messages[-400:]}")
+    assert not faults, report(faults)
 
 
 def test_files_that_cannot_be_written_or_read_meanwhile(folder, monkeypatch):
