@@ -1,4 +1,4 @@
-"""Demixed principal components: the definition, an analysis of variance, and the package dpca."""
+"""Demixed principal components: the definition, and an analysis of variance."""
 
 import numpy as np
 import pytest
@@ -68,21 +68,6 @@ def test_one_factor_is_the_class_means():
     rows = RNG.standard_normal((3, 4))[y]
     result = ldr.solve("dpca", rows, 2, y=y)
     assert result.value == pytest.approx(np.sum((rows - rows.mean(axis=0)) ** 2), rel=1e-10)
-
-
-def test_the_package_dpca():
-    """Its regulariser is the root of the ridge over the sum of squares."""
-    theirs = pytest.importorskip(
-        "dPCA.dPCA", reason="dpca is not installed: our dpca is compared with its definition only"
-    )
-    total = np.sum((X - X.mean(axis=0)) ** 2)
-    model = theirs.dPCA(labels="st", n_components=2, regularizer=np.sqrt(RIDGE * total / D) / total)
-    model.fit(CUBE.copy())
-    for of, key in ((((0,),), "s"), (((1,),), "t"), (((0, 1),), "st")):
-        ours = ldr.solve("dpca", X, 2, y=Y, of=of, ridge=RIDGE)
-        signs = np.sign(np.sum(ours.M * model.P[key], axis=0))
-        np.testing.assert_allclose(ours.M * signs, model.P[key], atol=1e-8)
-        np.testing.assert_allclose(ours.P.T * signs, model.D[key], atol=1e-8)
 
 
 @pytest.mark.parametrize(

@@ -1,7 +1,5 @@
 """Agreement with independent implementations."""
 
-import warnings
-
 import numpy as np
 import pytest
 from scipy.spatial.distance import pdist, squareform
@@ -69,27 +67,3 @@ def test_locally_linear_embedding_by_the_kernel_route():
     ours = ldr.solve(ldr.kernel(npe, "rbf", gamma=0.5), X, 3)
     assert angle(ours.transform(X), theirs.embedding_) < 1e-6
     assert ours.value == pytest.approx(theirs.reconstruction_error_, rel=1e-6)
-
-
-@pytest.fixture
-def sliced(monkeypatch):
-    """The package `sliced`, whose imports predate NumPy 2."""
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        core = pytest.importorskip("numpy.core.numeric")
-        monkeypatch.setattr(core, "ComplexWarning", np.exceptions.ComplexWarning, raising=False)
-        monkeypatch.setattr(np, "int", int, raising=False)
-        return pytest.importorskip("sliced", exc_type=ImportError)
-
-
-@pytest.mark.parametrize("method", ["SIR", "SAVE"])
-def test_sliced(method, sliced):
-    X, y = real_data.wine()
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        if method == "SIR":
-            theirs = sliced.SlicedInverseRegression(n_directions=2).fit(X, y)
-        else:
-            theirs = sliced.SlicedAverageVarianceEstimation(n_directions=2).fit(X, y)
-    ours = ldr.solve(method.lower(), X, 2, y=y)
-    assert angle(ours.transform(X), X @ theirs.directions_.T) < 1e-6

@@ -151,13 +151,9 @@ def test_observers_and_stopping():
     assert len(seen) == 2
 
 
-def pot():
-    return pytest.importorskip("ot.dr", reason="POT is not installed: nothing of it was solved")
-
-
 def test_wda_of_pot():
     """As POT calls an optimiser that it is handed."""
-    dr = pot()
+    dr = pytest.importorskip("ot.dr", reason="POT is not installed: nothing of it was solved")
     from sklearn.datasets import load_iris
 
     Z, y = load_iris(return_X_y=True)
@@ -179,45 +175,6 @@ def test_wda_of_pot():
     P, _ = dr.wda(Z, y, 2, reg=1.0, k=2, solver=optimiser("ours", from_pymanopt), P0=P0)
     assert P.shape == (4, 2)
     assert ends["ours"] <= ends["theirs"] * (1 + 1e-9)
-
-
-def test_projection_robust_wasserstein_of_pot():
-    """The largest entropic transport cost of a projection: its gradient is that of the plan."""
-    dr = pot()
-    import ot
-
-    rng = np.random.default_rng(0)
-    n, d, k, reg = 20, 5, 2, 2.0
-    S, T = rng.standard_normal((n, d)), rng.standard_normal((n, d))
-    T[:, :2] += 1.5
-    weights = np.full(n, 1 / n)
-    U0 = np.linalg.qr(rng.standard_normal((d, k)))[0]
-
-    def plan(U):
-        cost = ot.dist(S @ U, T @ U)
-        return ot.bregman.sinkhorn_log(weights, weights, cost, reg, stopThr=1e-14, numItermax=10**4)
-
-    manifold = kinds.Stiefel(d, k)
-
-    @by_numpy(manifold)
-    def cost(U):
-        pi = plan(U)
-        return -np.sum(pi * ot.dist(S @ U, T @ U)) - reg * np.sum(pi * np.log(pi))
-
-    @by_numpy(manifold)
-    def slope(U):
-        pi = plan(U)
-        cross = S.T @ pi @ T
-        second = S.T @ (weights[:, None] * S) + T.T @ (weights[:, None] * T) - cross - cross.T
-        return -2 * second @ U
-
-    problem = pymanopt.Problem(manifold, cost, euclidean_gradient=slope)
-    run = from_pymanopt(problem, U0, solver="lbfgs", stopping=Stopping(tolerance=1e-8))
-    with np.errstate(all="ignore"):  # its sinkhorn does not work with logarithms
-        _, U = dr.projection_robust_wasserstein(
-            S, T, weights, weights, 0.1, U0=U0, reg=reg, k=k, maxiter=3000, stopThr=1e-10
-        )
-    assert run.value == pytest.approx(float(problem.cost(U)), rel=1e-9)
 
 
 @pytest.mark.parametrize(
