@@ -2,7 +2,6 @@
 
 from dataclasses import replace
 
-import dask.array
 import numpy as np
 import pytest
 import scipy
@@ -13,7 +12,6 @@ from sklearn.preprocessing import StandardScaler
 
 import ldr
 from ldr.errors import ArgumentError, DataError, SingularError
-from ldr.objectives.data import data as samples_module
 from ldr.objectives.data.opening import as_samples
 from ldr.objectives.data.sample_metadata import Marks
 from ldr.objectives.statistics.shrinkage import ledoit_wolf
@@ -93,26 +91,6 @@ def test_shrinkage_by_a_number_takes_weights_and_pieces():
     assert not ldr.objectives.LDA(covariance_estimator=OAS()).traits.weighted
     with pytest.raises(ArgumentError, match="Only one of the two can be set"):
         ldr.objectives.LDA(shrinkage=0.3, covariance_estimator=OAS())
-
-
-@pytest.mark.parametrize("method", ["orthogonal-lda", "lda"])
-def test_the_same_from_every_container(method, tmp_path, monkeypatch):
-    X, y = real_data.digits()
-    monkeypatch.setattr(samples_module, "PIECE_NUMBERS", 300 * 64)
-    np.save(tmp_path / "X.npy", X)
-    given = {
-        "sparse": scipy.sparse.csr_array(X),
-        "dask": dask.array.from_array(X, chunks=(400, -1)),
-        "file": tmp_path / "X.npy",
-        "stream": lambda: iter(np.array_split(X, 7)),
-    }
-    reference = ldr.solve(method, X, 2, y=y, shrinkage="auto")
-    for kind, Z in given.items():
-        found = ldr.solve(method, Z, 2, y=y, shrinkage="auto")
-        np.testing.assert_allclose(found.P, reference.P, atol=1e-9 * np.abs(reference.P).max())
-        np.testing.assert_allclose(
-            found.parameters["shrinkage"], reference.parameters["shrinkage"], 1e-11, err_msg=kind
-        )
 
 
 def test_orthogonal_lda_is_of_the_same_matrices():
