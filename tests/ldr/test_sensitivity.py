@@ -124,7 +124,11 @@ def check_method(key, X, y, parameters, r):
     dX = single(tuple(move * np.nanstd(x, axis=0) for move, x in pairs))
     name = methods.name_of(key)
     result = ldr.solve(name, X, r, y=y, tolerance=1e-13, random_state=0, **parameters)
-    found = result.sensitivity(X, y, groups=parameters.get("groups")).along(dX)
+    sensitivity = result.sensitivity(X, y, groups=parameters.get("groups"))
+    found = sensitivity.along(dX)
+    if sensitivity.known is not None:
+        V = like(result.P, rng)
+        assert inner(sensitivity.pullback(V), dX) == pytest.approx(inner(V, found.P), rel=1e-8)
     worst = np.inf, np.inf, np.inf
     tried = differences(
         result, X, dX, y, parameters, lambda each: (each.value, projectors(each), each.P)
@@ -150,6 +154,11 @@ def test_widths_of_each_class_move_with_the_rows():
 
 # Methods whose optimum is known to move with the rows by products: nothing is bound again.
 KNOWN = [key for key in methods.RANDOM if key not in WITHOUT and key != "csp trials"]
+# By differences of solutions, too: one of each kind of optimum.
+BY_DIFFERENCES = (
+    *("pca", "orthogonal-lda", "cca", "maxdiff"),
+    *("ppca", "ica", "mds-stress", "least-squares"),
+)
 # One key of each class of problems runs by default: programs of all take minutes to compile.
 FIRST = {
     type(methods.bound(methods.name_of(key), X, y=y, **parameters)): key
@@ -157,7 +166,7 @@ FIRST = {
     for X, y, parameters in [methods.RANDOM[key]]
 }.values()
 # rows derived from a view; kernels whose widths and own kernel matrix move with the rows
-FIRST = {*FIRST, "ssd", "hsic unsupervised", "hsic unsupervised landmarks"}
+FIRST = {*FIRST, "ssd", "hsic unsupervised", "hsic unsupervised landmarks"} - {*BY_DIFFERENCES}
 RIDGED = (
     *("orthogonal-lda", "orthogonal-lda nested", "orthogonal-cca", "npe", "lpp", "phd"),
     *("directional-regression", "csp classes", "xdawn", "opca", "vamp", "foreca"),
@@ -182,12 +191,12 @@ BY_PRODUCTS = [
     *((key, {}, "weights") for key in WEIGHTED),
     *((key, {}, "trials") for key in IN_TRIALS),
 ]
-# A program of each takes seconds to compile: by default a ridge, weights and trials have a few.
+# A program of each takes seconds to compile: by default a few have a ridge and weights or trials.
 BY_DEFAULT = [
-    *((key, {}, "") for key in FIRST),
-    *((key, {"ridge": 0.1}, "") for key in ("orthogonal-lda", "orthogonal-cca", "vamp")),
-    *((key, {}, "weights") for key in ("orthogonal-lda", "mcca", "npe")),
-    ("vamp", {}, "trials"),
+    *((key, {}, "") for key in sorted(FIRST)),
+    *((key, {"ridge": 0.1}, "weights") for key in ("orthogonal-lda", "orthogonal-cca")),
+    ("npe", {}, "weights"),
+    ("vamp", {"ridge": 0.1}, "trials"),
 ]
 
 
@@ -195,8 +204,12 @@ BY_DEFAULT = [
 @pytest.mark.parametrize(
     ("key", "further", "marks"),
     [
-        pytest.param(*case, marks=[] if case in BY_DEFAULT else [pytest.mark.slow])
-        for case in BY_PRODUCTS
+        *BY_DEFAULT,
+        *(
+            pytest.param(*case, marks=pytest.mark.slow)
+            for case in BY_PRODUCTS
+            if case not in BY_DEFAULT
+        ),
     ],
 )
 def test_products_with_the_rows_say_what_problems_bound_again_say(key, further, marks, monkeypatch):

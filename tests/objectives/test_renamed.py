@@ -27,6 +27,8 @@ def test_a_name_that_changed_its_meaning_warns(name):
 def test_a_former_class_serves_and_warns(module, name):
     with pytest.warns(FutureWarning, match=f"is now called {RENAMED_CLASSES[name]!r}"):
         assert getattr(module, name).__name__ == RENAMED_CLASSES[name]
+    with pytest.raises(AttributeError, match="NoMethod"):
+        module.NoMethod  # noqa: B018
 
 
 @pytest.mark.filterwarnings("default::FutureWarning")
@@ -50,7 +52,7 @@ def test_a_model_of_before_keeps_its_method(tmp_path):
 
 @pytest.mark.filterwarnings("error::FutureWarning")
 def test_names_that_the_user_did_not_give_do_not_warn():
-    X, y = np.random.default_rng(0).standard_normal((60, 5)), np.arange(60) % 3
+    X, y = np.random.default_rng(0).standard_normal((30, 4)), np.arange(30) % 3
     assert "lda" in [each.name for each in ldr.compare(None, X, y, 2).methods]
     assert "cca" in [each.name for each in ldr.compare(None, (X, X[:, :3]), None, 1).methods]
     assert ldr.LDA(2).fit(X, y).score(X, y) > 0
