@@ -2,16 +2,13 @@
 
 import numpy as np
 import pytest
-import scipy
 from scipy.spatial.distance import pdist, squareform
 from sklearn import cross_decomposition, datasets
 
 import ldr
 from ldr.objectives import named
 from ldr.objectives.data.data import as_tuple
-from ldr.objectives.data.opening import as_samples
 from ldr.objectives.parameters import Need
-from ldr.objectives.statistics.covariance import RowScatter
 from ldr.objectives.view import signs
 from tests import real_data
 from tests.objectives.methods import RANDOM, name_of
@@ -226,19 +223,3 @@ def test_an_objective_of_ones_own_stands_in_principal_axes_where_only_the_span_c
 
     own = ldr.solve(spread, X, 3, start="random", random_state=0)
     np.testing.assert_allclose(own.M, ldr.solve("pca", X, 3).M, atol=1e-6)
-
-
-@pytest.mark.parametrize("sparse", [False, True])
-def test_how_rows_vary_is_seen_in_one_pass(sparse):
-    rng = np.random.default_rng(0)
-    X = rng.standard_normal((50, 6)) * (rng.random((50, 6)) < 0.5) + (0.0 if sparse else 7.0)
-    P = rng.standard_normal((2, 6))
-    C = np.cov(X.T, bias=True)
-    rows = as_samples(scipy.sparse.csr_array(X) if sparse else X, "X")
-    seen = RowScatter(rows, X.mean(axis=0) + 0.1).variation(P)
-    np.testing.assert_allclose(seen.within, P @ C @ P.T, rtol=1e-12)
-    np.testing.assert_allclose(seen.columns, C @ P.T, rtol=1e-12)
-    inverse = np.linalg.inv(P @ C @ P.T)
-    share = np.trace(C @ P.T @ inverse @ P @ C) / np.trace(C)
-    assert seen.predicted[-1] == pytest.approx(share, rel=1e-12)
-    assert seen.total == pytest.approx(np.trace(C), rel=1e-13)

@@ -6,8 +6,7 @@ import numpy as np
 from scipy.spatial.distance import pdist, squareform
 
 from ldr.inputs import as_data, as_objective
-from ldr.objectives import REGISTRY, graphs
-from ldr.objectives.data.opening import as_samples
+from ldr.objectives import REGISTRY
 from ldr.objectives.parameters import Need
 from tests import real_data
 
@@ -264,7 +263,3 @@ REAL = {
     "robust-pca huber": (lambda: (real_data.stocks(), None, {"loss": "huber"}), 3),
     "log-det-pca": (lambda: (real_data.wine()[0], None, {}), 3),
 }
-
-
-def knn(X, neighbours=10, heat=None):
-    return graphs.neighbour_graph(as_samples(X), neighbours, heat)

@@ -8,9 +8,9 @@ from sklearn.decomposition import FastICA
 
 import ldr
 from ldr.errors import ArgumentError
-from ldr.objectives import ICA, Data, UndercompleteICA
+from ldr.objectives import Data, UndercompleteICA
 from ldr.objectives.data.opening import as_samples
-from ldr.objectives.families.projected import WhiteProjected, white_sample
+from ldr.objectives.families.projected import WhiteProjected
 from ldr.objectives.ica import CONTRASTS, deflated_directions, hyperbolic_secant, student
 from ldr.objectives.ica import _apart as apart
 from ldr.objectives.starts import fourth_order_directions
@@ -167,26 +167,6 @@ def test_value_is_the_formula():
 
 
 @pytest.mark.parametrize("name", ["ica", "uica"])
-def test_preconditioner_inverts_the_hessian_where_sources_are_independent(name):
-    """To the sampling error of their cross moments; across sources that are left out too."""
-    X, _ = mixed(0, ("laplace",) * 4, n=200_000, d=6)
-    objective = {"ica": ICA, "uica": UndercompleteICA}[name]()
-    problem = objective.bind(Data(views=(as_samples(X),)), 4)
-    M = problem.lower((ldr.solve(objective, X, 4, starts=1, certify=False).M,))
-    manifold, point = problem.manifold, problem.at(M)
-    apply, S = problem.preconditioner(M), manifold.multiplier(M, point.gradient)
-    rng = np.random.default_rng(1)
-    for _ in range(3):
-        V = manifold.project(M, rng.standard_normal(M.shape))
-        U = manifold.random_tangent(M, rng)
-        back = apply(M, manifold.hessian(M, S, V, point.hessian_vector(V)))
-        assert np.linalg.norm(back - V) < 0.1 * np.linalg.norm(V)
-        np.testing.assert_allclose(manifold.project(M, back), back, atol=1e-12)
-        assert np.vdot(U, apply(M, V)) == pytest.approx(np.vdot(apply(M, U), V), rel=1e-10)
-        assert np.vdot(V, apply(M, V)) > 0
-
-
-@pytest.mark.parametrize("name", ["ica", "uica"])
 def test_preconditioner_saves_products(name, monkeypatch):
     X = load_wine().data
     products = []
@@ -233,17 +213,6 @@ def test_starts_that_come_to_the_same_have_one_run(name, n, monkeypatch):
     assert {*whole.names, *whole.merged} == {*found.starts.names, *found.starts.merged}
     values = set(np.round(whole.values, 10))
     assert values == set(np.round(found.starts.values, 10)) and len(values) > 1
-
-
-def test_a_sample_of_white_rows_is_white():
-    """By weights too; of few rows it is all of them."""
-    rng = np.random.default_rng(0)
-    X, w = rng.laplace(size=(9000, 3)), rng.integers(0, 2, 9000).astype(float)
-    assert white_sample(X[:7000], None)[0].shape == (7000, 3)
-    Z, v = white_sample(np.repeat(X, 2, axis=0), np.repeat(w, 2))
-    assert Z.shape == (2000, 3)
-    np.testing.assert_array_equal(v, np.ones(2000))
-    np.testing.assert_allclose(Z.T @ Z / len(Z), np.eye(3), atol=1e-12)
 
 
 def test_its_own_starts_are_as_good_as_ten_random_ones():

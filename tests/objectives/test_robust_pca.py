@@ -13,7 +13,6 @@ from ldr.objectives import LogDetPCA, RobustPCA, robust_pca
 from ldr.objectives.data.data import Samples
 from ldr.objectives.data.sample_metadata import Marks
 from ldr.objectives.families.row_sum import Frame
-from ldr.objectives.robust_pca import Huber, MedianRows, RoundedDistance
 from tests import real_data
 from tests.objectives.methods import X, bound
 
@@ -33,14 +32,6 @@ def planted(seed, n=300, d=12, r=3, share=0.12):
 
 def angle(M, span):
     return np.rad2deg(subspace_angles(M, span)[0])
-
-
-def test_each_start_is_found_once(monkeypatch):
-    passes = []
-    plain = MedianRows.scatters
-    monkeypatch.setattr(MedianRows, "scatters", lambda rows: passes.append(1) or plain(rows))
-    assert len(ldr.solve("robust-pca", planted(0)[0], 3).starts.names) == 2
-    assert len(passes) == 1
 
 
 @pytest.mark.parametrize("loss", LOSSES)
@@ -220,16 +211,6 @@ def test_reweighting_never_raises_the_value_and_ends_near_an_optimum(loss):
     assert baseline.value <= min(problem.at(M).value for M in starts.values())
     result = ldr.solve("robust-pca", A, 3, loss=loss)
     assert 0 <= result.improvement < 1e-6
-
-
-@pytest.mark.parametrize("loss", [RoundedDistance(0.1), Huber(0.7)], ids=LOSSES)
-def test_losses_and_their_derivatives(loss):
-    q, h = np.linspace(0.01, 3, 50), 1e-5
-    q = q[np.abs(q - 0.49) > 2 * h]
-    (ahead, up, _), (_, slope, curvature), (behind, down, _) = map(loss, (q + h, q, q - h))
-    np.testing.assert_allclose(slope, (ahead - behind) / (2 * h), rtol=1e-6)
-    np.testing.assert_allclose(curvature, (up - down) / (2 * h), rtol=1e-5, atol=1e-8)
-    assert loss(np.zeros(1))[0] == 0
 
 
 def test_exact_fit_keeps_its_digits():

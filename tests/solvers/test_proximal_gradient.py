@@ -38,17 +38,6 @@ def penalised(weight, seed=0, name="brockett"):
     return problem, problem.manifold.random_point(np.random.default_rng(seed))
 
 
-def test_smoothing_goes_on_from_the_state_of_its_lowest_stage(monkeypatch):
-    """A state is made of the start and of each stage's end, and no other."""
-    made, initialise = [], ProximalGradient.initialise
-    monkeypatch.setattr(
-        ProximalGradient, "initialise", lambda *args: made.append(1) or initialise(*args)
-    )
-    problem, start = penalised(0.7)
-    assert minimise(problem, start, Smoothing(), Stopping(1e-11)).status.converged
-    assert len(made) == 1 + len(Smoothing().widths)
-
-
 @pytest.mark.parametrize("t", [1e-3, 0.1, 10.0])
 def test_the_step_minimises_its_model_over_tangent_vectors(t):
     problem, M = penalised(0.7)
@@ -158,29 +147,6 @@ def test_on_a_support_derivatives_are_right_to_second_order():
     smooth = OnSupport(problem, M)
     first, second = taylor_slopes(smooth, M, np.random.default_rng(0))
     assert first == pytest.approx(2, abs=0.1) and second == pytest.approx(3, abs=0.1)
-
-
-def test_many_entries_leave_a_support_at_once():
-    """Where one by one takes 76 evaluations; the value falls, and no sign has changed."""
-    rng = np.random.default_rng(0)
-    X = rng.standard_normal((160, 80))
-    X[:, :5] += 3 * rng.standard_normal((160, 1))
-    A = X.T @ X / 160
-    problem = FunctionProblem(
-        Stiefel(80, 3),
-        lambda N: -float(np.vdot(N, A @ N)),
-        lambda N: -2 * A @ N,
-        lambda N, V: -2 * A @ V,
-    )
-    problem.penalty = L1(1.0)
-    M = np.linalg.eigh(A)[1][:, -3:]
-    riemannian = RiemannianProblem(problem)
-    start = ProximalPoint(riemannian, M, 0.01, 0.01)
-    end, _ = on_support(riemannian, start)
-    assert end.value < start.value
-    assert np.sum(end.M == 0) > 200
-    assert not np.any(end.M * M < 0)
-    assert riemannian.evaluations["value"] < 60
 
 
 def test_a_support_of_one_point_leads_nowhere():

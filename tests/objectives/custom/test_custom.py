@@ -25,7 +25,6 @@ from ldr.inputs import as_data
 from ldr.objectives.custom import backends
 from ldr.objectives.custom.backends import compilations
 from ldr.objectives.custom.function import CustomObjective
-from ldr.objectives.custom.problem import CustomPoint
 
 N, D, R = 60, 6, 2
 
@@ -372,28 +371,6 @@ def test_float32_data_are_computed_in_float64():
     M = np.eye(D)[:, :R]
     wide = bound(by_jax, single.astype(np.float64)).at(M).value
     assert bound(by_jax, single).at(M).value == wide
-
-
-def test_a_point_evaluates_once():
-    calls = []
-
-    def counted(M, X):
-        calls.append("f")
-        return fourth_power(M, X)
-
-    def gradient(M, X):
-        calls.append("g")
-        return fourth_power_gradient(M, X)
-
-    problem = bound(numpy_objective(counted, gradient=gradient))
-    M = problem.random_point(np.random.default_rng(0))
-    calls.clear()
-    point = problem.at(M)
-    assert isinstance(point, CustomPoint)
-    assert point.value == point.value
-    assert calls == ["f"]
-    assert point.gradient is point.gradient
-    assert calls == ["f", "g"]
 
 
 def test_autograd_calls_the_plain_function_for_values():

@@ -28,13 +28,6 @@ def piece_rows(request, monkeypatch):
     return request.param
 
 
-def test_pieces_cover_the_rows_in_order(piece_rows):
-    samples = as_samples(DATA["centred"])
-    pieces = [piece.array for (piece,) in samples.walk()]
-    assert len(pieces) == -(-samples.n // piece_rows)
-    np.testing.assert_array_equal(np.vstack(pieces), DATA["centred"])
-
-
 WIDE = np.random.default_rng(0).standard_normal((150, 600)) + 30.0
 
 

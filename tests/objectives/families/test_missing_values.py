@@ -15,8 +15,7 @@ from scipy.stats import multivariate_normal
 import ldr
 from ldr.errors import ArgumentError, DataError, SingularError
 from ldr.objectives.data.opening import as_samples
-from ldr.objectives.factor_model import Observed, Posterior
-from ldr.objectives.families.factors import IncompletePoint, Noise, ObservedTerm, incomplete
+from ldr.objectives.families.factors import incomplete
 from ldr.solvers.status import Status
 from tests import real_data
 from tests.objectives import methods
@@ -44,49 +43,6 @@ def log_likelihoods(X, mean, S):
         squares = np.sum(deviations * np.linalg.solve(part, deviations.T).T, axis=1)
         logs[rows] = -0.5 * (np.linalg.slogdet(2 * np.pi * part)[1] + squares)
     return logs
-
-
-@pytest.mark.parametrize("weights", [None, np.random.default_rng(3).uniform(0.1, 3.0, 400)])
-def test_the_rows_of_a_pattern_are_no_more_than_their_sums(weights):
-    """Value, gradient and Hessian of all rows, one by one, and of a triangle for each pattern."""
-    rng = np.random.default_rng(0)
-    Z = 3.0 + rng.standard_normal((400, 2)) @ rng.standard_normal((2, 5))
-    Z += rng.standard_normal(Z.shape)
-    Z[rng.random(400) < 0.3, 1] = np.nan
-    Z[rng.random(400) < 0.2, 3] = np.nan
-    Z[:3, [0, 4]] = np.nan  # fewer rows than numbers in their sums
-    rows = Observed.of(Z, weights)
-    few = rows.compressed()
-    assert len(few.Z) < 35 and (few.rows == rows.rows).all()
-    noise = Noise(5, tied=False)
-    term = ObservedTerm(np.zeros(5), np.ones(5), noise, 2)
-    M, V = (rng.standard_normal(5 * 2 + 5 + 5) for _ in range(2))
-    a, b = IncompletePoint(term, rows, M), IncompletePoint(term, few, M)
-    assert b.value == pytest.approx(a.value, rel=1e-13)
-    np.testing.assert_allclose(b.gradient, a.gradient, rtol=1e-10, atol=1e-10)
-    np.testing.assert_allclose(b.hessian_vector(V), a.hessian_vector(V), rtol=1e-10, atol=1e-9)
-    np.testing.assert_allclose(b.improved(), a.improved(), rtol=1e-10)
-    M[10] = -np.inf  # a column without noise is a wall
-    assert IncompletePoint(term, few, M).value == np.inf
-
-
-@pytest.mark.parametrize("weights", [None, np.random.default_rng(3).uniform(0.1, 3.0, len(X))])
-def test_what_is_expected_of_the_rows_is_the_conditional_gaussians(weights):
-    d = X.shape[1]
-    rng = np.random.default_rng(0)
-    M, psi, mean = rng.standard_normal((d, 2)), rng.uniform(0.5, 2.0, d), rng.standard_normal(d)
-    S, expected = M @ M.T + np.diag(psi), np.zeros((d + 1, d + 1))
-    for x, w in zip(X, np.ones(len(X)) if weights is None else weights, strict=True):
-        o, m = np.flatnonzero(~np.isnan(x)), np.flatnonzero(np.isnan(x))
-        regression = np.linalg.solve(S[np.ix_(o, o)], S[np.ix_(o, m)]).T
-        row = np.append(1.0, x)
-        row[1 + m] = mean[m] + regression @ (x - mean)[o]
-        expected += w * np.outer(row, row)
-        expected[np.ix_(1 + m, 1 + m)] += w * (S[np.ix_(m, m)] - regression @ S[np.ix_(o, m)])
-    rows = Observed.of(X, weights)
-    for observed in (rows, rows.compressed()):
-        found = Posterior(observed, mean, M, psi).expected(mean)
-        np.testing.assert_allclose(found, expected, rtol=1e-11, atol=1e-9 * abs(expected).max())
 
 
 @pytest.mark.parametrize("name", NAMES)

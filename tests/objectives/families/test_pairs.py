@@ -56,7 +56,7 @@ def test_coinciding_points_are_no_kink(weights):
     assert result.converged and result.improvement >= 0
 
 
-@pytest.mark.parametrize("objective", [MDSStress(), NCA(), LMNN()], ids=lambda o: o.name)
+@pytest.mark.parametrize("objective", [MDSStress(), MDSStress("sammon"), NCA(), LMNN()])
 def test_blocks_change_nothing(objective, monkeypatch):
     V = np.random.default_rng(4).standard_normal((7, 2))
     whole = bound(objective).at(M)
@@ -68,6 +68,9 @@ def test_blocks_change_nothing(objective, monkeypatch):
     assert point.value == pytest.approx(whole.value, rel=1e-13)
     np.testing.assert_allclose(point.gradient, whole.gradient, rtol=1e-10)
     np.testing.assert_allclose(point.hessian_vector(V), whole.hessian_vector(V), rtol=1e-10)
+    monkeypatch.setattr(pairwise, "_KEPT", 0)  # each product computes the distances again
+    product = parts.at(M).hessian_vector(V)
+    np.testing.assert_allclose(product, whole.hessian_vector(V), rtol=1e-10)
 
 
 def test_nca_of_far_points_counts_nearest_neighbours():
@@ -227,26 +230,6 @@ def test_units_of_the_columns_are_no_obstacle(name):
     D = squares((A - result.mean) @ result.M)
     np.fill_diagonal(D, np.inf)
     assert np.mean(y[D.argmin(axis=1)] == y) > 0.95
-
-
-@pytest.mark.parametrize("objective", [MDSStress(), MDSStress("sammon"), NCA(), LMNN()])
-def test_hessian_products_share_what_their_point_has(objective, monkeypatch):
-    """Distances are made once for many products, and products are the same where they are not."""
-    monkeypatch.setattr(pairwise, "_BLOCK_NUMBERS", 20 * len(X))
-    rng, problem = np.random.default_rng(0), bound(objective)
-    M = rng.standard_normal((7, 2))
-    point, kept = problem.at(M), problem.at(M)
-    made, squares = [], pairwise.PairwisePoint.squares
-    monkeypatch.setattr(
-        pairwise.PairwisePoint, "squares", lambda *given: made.append(1) or squares(*given)
-    )
-    directions = rng.standard_normal((3, 7, 2))
-    found = [kept.hessian_vector(V) for V in directions]
-    assert len(made) == len(problem.row_blocks)
-    monkeypatch.setattr(pairwise, "_KEPT", 0)
-    for V, product in zip(directions, found, strict=True):
-        np.testing.assert_allclose(point.hessian_vector(V), product, rtol=1e-12, atol=1e-10)
-    assert len(made) == 4 * len(problem.row_blocks)
 
 
 def test_pca_start_is_pca_in_the_units_of_the_user():

@@ -26,19 +26,25 @@ def check_row_space(X, space, tolerance):
     np.testing.assert_allclose(space.lift(space.lower(Q)), Q, atol=tolerance)
 
 
+@pytest.mark.parametrize("container", [np.array, sp.csr_array])
 @pytest.mark.parametrize("shape", [(2, 5), (20, 300), (50, 50), (40, 7), (11, 7000)])
 @pytest.mark.parametrize("offset", [0.0, 1e3])
-def test_dense_row_space(shape, offset):
-    X = RNG.standard_normal(shape) + offset
-    space = statistics.row_space(as_samples(X))
+def test_row_space(shape, offset, container):
+    sparse = container is sp.csr_array
+    there = RNG.random(shape) < (0.3 if sparse else 1.0)
+    X = np.where(there, RNG.standard_normal(shape) + offset, 0.0)
+    X[0, 0] = 1.0
+    space = statistics.row_space(as_samples(container(X)))
     assert space.k == min(shape[0] - 1, shape[1])
-    check_row_space(X, space, 1e-12)
+    check_row_space(X, space, 1e-10 if sparse else 1e-12)
 
 
-def test_dense_row_space_of_dependent_rows():
-    X = np.repeat(RNG.standard_normal((5, 40)), 3, axis=0)
-    space = statistics.row_space(as_samples(X))
-    check_row_space(X, space, 1e-12)
+@pytest.mark.parametrize("container", [np.array, sp.csr_array])
+def test_row_space_of_dependent_rows(container):
+    few = np.where(RNG.random((5, 40)) < 0.5, RNG.standard_normal((5, 40)), 0.0)
+    X = np.repeat(few, 3, axis=0)
+    space = statistics.row_space(as_samples(container(X)))
+    check_row_space(X, space, 1e-12 if container is np.array else 1e-10)
     assert np.sum(space.scores.any(axis=0)) == 4  # no direction is made of rounding
 
 
@@ -52,22 +58,6 @@ def test_of_rows_that_are_repeated_rounding_is_no_direction(n):
     result = ldr.solve("npe", X, 1, graph=W)
     Y = (X - X.mean(axis=0)) @ (X[-1] - X[0])
     assert result.value == pytest.approx(np.sum((Y - W @ Y) ** 2) / np.sum(Y**2), rel=1e-12)
-
-
-@pytest.mark.parametrize("shape", [(2, 5), (20, 300), (40, 7)])
-def test_sparse_row_space(shape):
-    X = np.where(RNG.random(shape) < 0.3, RNG.standard_normal(shape), 0.0)
-    X[0, 0] = 1.0
-    space = statistics.row_space(as_samples(sp.csr_array(X)))
-    assert space.k == min(shape[0] - 1, shape[1])
-    check_row_space(X, space, 1e-10)
-
-
-def test_sparse_row_space_cuts_dependent_rows():
-    X = np.repeat(np.where(RNG.random((5, 40)) < 0.5, 1.0, 0.0), 3, axis=0)
-    space = statistics.row_space(as_samples(sp.csr_array(X)))
-    assert space.k == 4
-    check_row_space(X, space, 1e-10)
 
 
 @pytest.mark.parametrize("container", [np.array, sp.csr_array])

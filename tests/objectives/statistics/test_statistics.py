@@ -227,14 +227,3 @@ def test_graph_scatter(data):
     steps = Z[edges.row] - Z[edges.col]
     assert error(laplace, steps.T @ (edges.data[:, None] * steps), exact) < 1e-13
     np.testing.assert_array_equal(laplace, laplace.T)
-
-
-def test_complete_graph_gives_the_scatter():
-    """L = n I - 11', so X'LX = n S."""
-    X = BASE[:60] + 1e6
-    samples = as_samples(X)
-    S = statistics.moments(samples).scatter
-    W = sp.csr_array(np.ones((60, 60)))
-    laplace, degree = graph_forms(samples, W, statistics.mean(samples))
-    assert error(laplace, 60 * S) < 1e-13
-    assert error(degree, 60 * S) < 1e-13

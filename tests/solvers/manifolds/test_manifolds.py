@@ -11,7 +11,6 @@ import ldr.testing
 from ldr.errors import ArgumentError
 from ldr.solvers import Euclidean, Grassmann, Product, Stiefel
 from ldr.solvers.manifolds import SparseEuclidean, SparseStiefel, polar_factor
-from ldr.solvers.manifolds import support as support_module
 from ldr.solvers.manifolds.manifold import sym
 from ldr.solvers.manifolds.support import SymmetricEquations, on_support, with_zeros
 from ldr.testing import (
@@ -209,20 +208,3 @@ def test_retractions_onto_a_support_are_orthonormal(rng):
     for size in (1e-1, 1e-2, 1e-3):
         R = manifold.retract(M, size * manifold.random_tangent(M, rng))
         np.testing.assert_allclose(R.T @ R, np.eye(3), atol=1e-14)
-
-
-def test_equations_of_multipliers_are_made_once_at_a_point(monkeypatch):
-    made = []
-    real = support_module.SymmetricEquations
-    monkeypatch.setattr(
-        support_module, "SymmetricEquations", lambda *given: made.append(1) or real(*given)
-    )
-    rng = np.random.default_rng(0)
-    manifold = SparseStiefel((rng.random((12, 3)) < 0.7).astype(float))
-    M, N = manifold.random_point(rng), manifold.random_point(rng)
-    made.clear()
-    for _ in range(5):
-        V = manifold.project(M, rng.standard_normal(M.shape))
-        assert np.abs(sym(M.T @ V)).max() < 1e-13
-    manifold.project(N, rng.standard_normal(M.shape))
-    assert len(made) == 2
