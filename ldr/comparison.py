@@ -297,14 +297,14 @@ def compare(
 ) -> Comparison:
     """Solve several methods and score them, and their baselines, on held-out samples.
 
-    All methods have the same scores, pooled over all held-out samples:
+    The same criteria score all methods, over all held-out samples together:
 
     - labels: the accuracy of `predict`, or of the nearest class mean in the projection for methods
       that do not predict; and the accuracy of a nearest-neighbour classifier;
     - a response: Q2 and RMSECV of `predict`, or of least squares on the components; and Q2 of
       nearest-neighbour regression;
     - trials with one label or quantity each (csp, spoc, xdawn): accuracy or Q2 of predictions from
-      the log powers of a trial's components (xdawn: from their time courses);
+      the log powers of a trial's components, for xdawn from their time courses;
     - several views: Q2 of the last view predicted from the first; and the mean product of the
       scores of two views, each divided by its standard deviation in the training samples;
     - a time series: Q2 of the prediction of the next step;

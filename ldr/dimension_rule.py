@@ -129,7 +129,7 @@ class ParallelAnalysis(Pickled):
     threshold : ndarray (k,)
         Quantile of each eigenvalue over the null data sets.
     r : int
-        Number of leading eigenvalues above their thresholds, up to the first eigenvalue below.
+        Number of leading eigenvalues that all exceed their thresholds.
     """
 
     eigenvalues: Array

@@ -44,7 +44,7 @@ def replaced(path: str | Path) -> Iterator[Path]:
     """Yield a new file in the same folder, which replaces `path` once complete.
 
     If writing fails or is interrupted, `path` is unchanged and the new file is removed. Symbolic
-    links and permissions are kept. An output that is a device or a pipe is opened directly.
+    links and permissions are kept. If `path` is a device or a pipe, `path` itself is yielded.
     """
     target = Path(os.path.realpath(path))
     if target.exists() and not target.is_file():
@@ -84,7 +84,7 @@ def check_outputs(
 ) -> None:
     """Refuse output files that cannot be written or are inputs, before any computation.
 
-    - outputs: paths of the files to write, by their names in messages
+    - outputs: paths of the files to write; the keys are their names in messages
     - inputs: files, and folders of .parquet files, that are read
     """
     seen: dict[str, Path] = {}

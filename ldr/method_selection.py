@@ -194,7 +194,7 @@ def choose(X: Rows = None, y: PerRow = None, *, time_order: bool = False) -> Cho
     Parameters
     ----------
     X : array (n, d), or other data of `ldr.solve`; several views or a background as a tuple
-        Data to choose methods for; by default the whole table is returned.
+        Data to choose methods for; without X all questions and all methods are returned.
     y : array (n,), optional
         Labels or a response.
     time_order : bool

@@ -56,7 +56,7 @@ class TimeLimit:
     Parameters
     ----------
     seconds : float
-        Positive. Time is measured from the first iteration, after the statistics of the data.
+        Positive. The time before the first iteration, for statistics of the data, is excluded.
 
     Raises
     ------

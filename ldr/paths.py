@@ -223,7 +223,7 @@ def path(
     objective, X, y, sample_weight, standardise
         As in `ldr.solve`.
     groups : array (n,), optional
-        Samples of a group are held out together; for methods with time order groups are trials.
+        Samples of a group are held out together; if the method needs time order, groups are trials.
     solver, starts, tolerance, max_iterations, certify
         As in `ldr.solve`.
     dimensions : sequence of int

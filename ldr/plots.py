@@ -443,8 +443,8 @@ def loadings(result: Result) -> Figure:
     """Plot the map P, or a factor model's loadings M, as a heat map: one row per feature.
 
     With ``standardise=True`` P and M are for the standardised columns. The heat map shows the 40
-    features with the largest loadings, in the order of the columns. More than 100 features, or 40
-    with numeric names such as wavelengths, are drawn as lines, one for each component.
+    features with the largest loadings, in the order of the columns. More than 100 features, or more
+    than 40 with numeric names such as wavelengths, are drawn as lines, one for each component.
 
     Parameters
     ----------

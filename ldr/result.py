@@ -45,8 +45,8 @@ class Result(Pickled, Generic[Matrices]):
     """Optimal projection, its value, certificate and history.
 
     For objectives of two views, M, P, mean, baseline_M and feature_names are pairs. Type checkers
-    treat M, P and mean of the result of `ldr.solve` as arrays. A variable with the annotation
-    ``ldr.Result`` may have M, P and mean of any type, such as pairs.
+    treat M, P and mean of the result of `ldr.solve` as arrays, and those of a variable with the
+    annotation ``ldr.Result`` as `Any`.
 
     Attributes
     ----------

@@ -196,7 +196,7 @@ def solve(
         an objective of your own (`ldr.objective`).
     X : array, memory map, sparse matrix, DataFrame or DataArray (n, d); or data larger than memory
         Samples in rows. Sparse data stay sparse. No input is changed. Rows of pandas objects (X,
-        second view, y) are paired by index: a permuted index is aligned, other labels are refused.
+        second view, y) are matched by index: the order may differ, the set of labels may not.
 
         X is read in chunks if it is the path of a .npy, .parquet, .csv or .tsv file, a folder of
         .parquet files, a list of arrays and paths (which are stacked), an iterator of blocks of
@@ -236,9 +236,9 @@ def solve(
     solver : str or Solver
         Name of a solver, or a solver with options. "auto" selects the solver by the problem:
 
-        - "closed-form" for methods with an optimal closed form;
+        - "closed-form" for methods whose optimum has a closed form;
         - "self-consistent-field" for trace ratios;
-        - "variable-projection" for fa of complete data, "imputation" for missing values (fa, ppca);
+        - "variable-projection" for fa; "imputation" for fa and ppca if X has missing values;
         - "coordinate-descent" for the lasso, "smoothing" for all other l1 penalties;
         - "lbfgs" for wda and for sums over pairs of rows (mds-stress, nca);
         - "gradients-first" for your own functions that jax compiles slowly;
@@ -252,12 +252,12 @@ def solve(
         Initial point of an iterative solver: an array; "baseline", the objective's baseline;
         "random"; or the name of an initial point of the method (for sdr "gradient outer product").
     starts : int, optional
-        Number of initial points, for objectives with local optima. The first is `start`. The named
-        initial points of the method follow, except after "random"; further points are random. By
-        default the named points follow the baseline until a run is proved optimal (sdr, ica and
-        lmnn have some), and any other `start` is the only point. The best result is returned.
-        `Result.starts` has the value of each run, the name of the best start, and the number of
-        runs that agree with it.
+        Number of initial points, for objectives with local optima: first `start`, then the method's
+        own initial points (not after "random"), then random points. By default any `start` other
+        than the baseline is the only initial point; after the baseline follow the method's own
+        points (for example of sdr, ica and lmnn) until a run is proved optimal. The best result is
+        returned. `Result.starts` has the value of each run, the name of the best start, and the
+        number of runs that agree with it.
     workers : int
         Number of threads; each runs the solver from another start. -1 means one for every core.
     tolerance : float

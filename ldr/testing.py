@@ -76,15 +76,15 @@ class Check(Pickled):
         Order in t of the Taylor error f(R(tV)) - f(M) - t <g, V> along a retraction R: 2 for a
         right gradient g, 1 for a wrong gradient, inf if the error is at rounding level for every t.
     hessian_slope : float or None
-        Order in t of the Taylor error of second order: 3 for a right Hessian, 2 for a wrong
-        Hessian, inf if the error is at rounding level for every t. None if the objective has no
-        Hessian: solvers then use differences of gradients.
+        Power of t to which the error of the second-order Taylor formula is proportional: 3 for a
+        right Hessian, 2 for a wrong Hessian, inf if the error is at rounding level for every t.
+        None if the objective has no Hessian: solvers then use differences of gradients.
     symmetry_error : float or None
         |<U, HV> - <V, HU>| / sqrt(|U| |HV| |V| |HU|) for the Hessian H and random tangent U and V.
     tangent_error : float
         Relative norm of the Riemannian gradient's component normal to the manifold.
     invariance_error : float
-        |f(MQ) - f(M)| for a random orthogonal Q (one for all views), relative to variations near M.
+        |f(MQ) - f(M)| for a random orthogonal Q of all views, relative to changes of f near M.
     declared_manifold, implied_manifold : str
         The manifold that the objective declares, and the one that its invariance implies:
         "grassmann" if f(MQ) = f(M), otherwise "stiefel"; for products each factor separately. With

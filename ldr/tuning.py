@@ -220,7 +220,7 @@ def tune(
     folds : int or splitter of scikit-learn
         As in `ldr.path`.
     groups : array (n,), optional
-        Samples of a group are held out together; for methods with time order groups are trials.
+        Samples of a group are held out together; if the method needs time order, groups are trials.
     evaluations : int
         Largest number of evaluations of the loss over all folds.
     random_state : int or Generator, optional

@@ -89,9 +89,9 @@ class FactorAnalysis(
     V_r (L_r - I)_+^{1/2}, with the eigenvectors V_r and eigenvalues L_r of psi^{-1/2} C psi^{-1/2}:
     the default solver eliminates M and optimises log psi ("variable-projection"). In the first
     initial point, psi is proportional to the residual variances of the features, each in a
-    regression on all others; if C is singular, psi is half of the features' variances. For another
-    initial point, r features are selected stepwise by the likelihood, and psi contains the residual
-    variances in a regression on them. Many Heywood cases (zero noise variances) are near this
+    regression on all others; if C is singular, psi is half of the features' variances. In the
+    second initial point, psi contains the residual variances in a regression on r features, which
+    are selected stepwise by the likelihood. Many Heywood cases (zero noise variances) are near the
     second initial point. Local optima are common if n is small or r too large. The result's `model`
     scores samples, imputes missing entries and returns posterior covariances and the Bayesian
     information criterion (BIC).

@@ -433,10 +433,10 @@ class ICA(SourceMethod):
 
     .. math:: \max_{M'M=I} \sum_k \left(\mathrm{E}\, G(m_k'x) - \mathrm{E}\, G(\nu)\right)^2
 
-    The variable nu is standard normal. Each term is the contrast of FastICA, which is large for
-    tails heavier or lighter than a Gaussian's. The samples x are whitened, C^{-1/2}(x - mean), and
-    P = M'C^{-1/2}: components are uncorrelated with variance 1, in descending order of their terms
-    in the value. The baseline is FOBI (fourth-order blind identification); the other default start
+    The variable nu is standard normal. Each term is the contrast of FastICA, large for tails
+    heavier or lighter than Gaussian. The samples x are whitened, C^{-1/2}(x - mean), and P =
+    M'C^{-1/2}: components are uncorrelated, of variance 1, and in descending order of contribution
+    to the value. The baseline is FOBI (fourth-order blind identification); the other default start
     is FastICA's deflation from many initial directions. For many samples a run on a subset precedes
     the run on all samples. An evaluation takes O(n d r) time and O(n d) memory. Samples in files or
     on a cluster are read in chunks, once per evaluation; FastICA's deflation uses a random subset.
@@ -529,8 +529,8 @@ class UndercompleteICA(SourceMethod):
     M is any d x r matrix: sources need not be orthogonal, and their scales are estimated. The
     samples x are whitened, C^{-1/2}(x - mean), and P = M'C^{-1/2}. The density p of a source
     (`expert`) has heavier tails than a Gaussian, so that sources with heavier tails are found; for
-    lighter tails see `ICA`. Components are in descending order of their terms in the value. The
-    baseline is FOBI (fourth-order blind identification). Other default starts are FastICA's
+    lighter tails see `ICA`. Components are in descending order of their contribution to the value.
+    The baseline is FOBI (fourth-order blind identification). Other default starts are FastICA's
     deflation from many initial directions and, for few features of data in memory, random
     directions. For many samples a run on a subset precedes the run on all samples. An evaluation
     takes O(n d r) time and O(n d) memory. Samples in files or on a cluster are read in chunks, once

@@ -75,8 +75,8 @@ class DistanceMDS(Objective, weighted=True, by_place=True, sparse=False, transpo
     span the top eigenvectors of B; the value is the sum of squared distances of the scores. The map
     P = (M'BM)^{-1/2} M' is applied to -D^(2)/2. The method `transform` returns the scores B M
     (M'BM)^{-1/2} of the n points, or of new points from their distances to the n points. With
-    sample weights W = diag(w) of sum N, B is W^{1/2} H'(-D^(2)/2)H W^{1/2}, where H = I - w1'/N,
-    and N replaces n.
+    sample weights w of sum N, B is W^{1/2} H'(-D^(2)/2)H W^{1/2} with W = diag(w) and H = I -
+    w1'/N, and the factor 2n becomes 2N.
 
     Use it when only distances between samples are known. Do not use it if features are known,
     because no map from features to coordinates results: take mds or mds-stress.

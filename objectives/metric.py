@@ -82,14 +82,14 @@ class NCA(NeighbourMethod):
     objective saturates: every sum over j is 0 or 1, and the gradient vanishes. A message and the
     certificate report a gradient that vanishes because M is large. Local optima exist: in about one
     of ten data sets a random start (`starts=`) finds a better optimum, which classifies one or two
-    more samples correctly. An evaluation takes O(n^2 r) time; memory is O(n (d + r)), and O(n^2)
-    for at most 2048 samples. The baseline is orthogonal-lda, scaled to unit variance within
-    classes. From each start that is not given as a matrix, the solver proceeds by annealing.
-    Annealing adds the penalty ridge ||XM||^2, whose ridge decreases from 0.1 to 2e-5 in six steps.
-    For at most 250 samples, pca and five random M are further default starts. Sample weights
-    multiply the terms and the neighbours' probabilities: max sum_i w_i sum_j p_ij with p_ij in
-    proportion to w_j exp(-||M'(x_i - x_j)||^2). An integer weight w does not stand for w copies of
-    a sample, which would be neighbours.
+    more samples correctly. An evaluation takes O(n^2 r) time. Memory is O(n^2) for n <= 2048, else
+    O(n (d + r)). The baseline is orthogonal-lda, scaled to unit variance within classes. Unless
+    `start` is a matrix, a run begins with annealing, which adds the penalty ridge ||XM||^2 and
+    decreases the ridge from 0.1 to 2e-5 in six steps. For at most 250 samples, pca and five random
+    M are further default starts. Sample weights multiply the terms and the neighbours'
+    probabilities: max sum_i w_i sum_j p_ij with p_ij in proportion to w_j exp(-||M'(x_i -
+    x_j)||^2). An integer weight w does not stand for w copies of a sample, which would be
+    neighbours.
 
     Use it when a nearest-neighbour classifier follows the projection. Do not use it with many
     samples (each evaluation computes all pairs) or with separable classes (the value saturates).
@@ -293,10 +293,10 @@ class LMNN(NeighbourMethod):
     to sample i in X; features should be standardised. By default h is the squared hinge [t]_+^2,
     which is smooth and much easier to minimise than the hinge [t]_+. The map is P = M', where M is
     any d x r matrix. Local optima exist. An evaluation takes O(n^2 r) time to find the samples l
-    that violate a margin, and O(k) per violator; memory is O(n (d + r)), and O(n^2) for at most
-    2048 samples. The baseline is orthogonal-lda, scaled to unit variance within classes.
-    Sample weights multiply the term of sample i by w_i, and its violation by sample l also by w_l.
-    An integer weight w does not stand for w copies of a sample, which would be neighbours.
+    that violate a margin, and O(k) per violator; memory is O(n^2) for n <= 2048, else O(n (d + r)).
+    The baseline is orthogonal-lda, scaled to unit variance within classes. Sample weights multiply
+    the terms of sample i by w_i, and those of the sum over l also by w_l. An integer weight w does
+    not stand for w copies of a sample, which would be neighbours.
 
     Use it when a nearest-neighbour classifier with a margin follows the projection. Do not use it
     with many features and few samples, because of overfitting: take lda with shrinkage.

@@ -61,11 +61,11 @@ class Traits:
     weighted, repeats : bool
         weighted: weights are accepted. repeats: integer weights are equivalent to repeated rows.
     by_pairs, by_place : bool
-        by_pairs: each evaluation uses all pairs of rows, or a factor of a kernel matrix. by_place:
-        rows are identified by their position, so that no row may be omitted.
+        by_pairs: each evaluation uses all pairs of rows. by_place: rows are identified by their
+        position, so that no row may be omitted.
     from_sums : bool
-        For n >= d and without missing values the method only uses sums over rows that one pass over
-        the rows computes. Blocks of rows can therefore be added one at a time.
+        For n >= d and without missing values the method only uses sums over rows, computed in one
+        pass. Blocks of rows can therefore be added one at a time.
     scale_free, stacks : bool
         scale_free: the projection does not depend on the columns' units (without a ridge). stacks:
         `ldr.solve_many` solves many problems together, in stacked arrays.

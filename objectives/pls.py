@@ -102,11 +102,11 @@ class PLSRegression(
     contains the regression coefficients for centred data. The map P gives uncorrelated scores of
     unit variance. The scores U of Y minimise ||Y - UQ'||_F with least norm, where Q are the
     coefficients of Y on the scores of X. `parameters["vip"]` contains the variable importance in
-    projection (VIP) of each feature j, sqrt(d sum_k s_k w_jk^2 / sum_k s_k), with mean square 1. In
-    this formula for VIP, s_k is the part of ||Y||^2 that score k explains, and w_jk is entry j of
-    the k-th orthonormal weight vector of NIPALS, also for algorithm="simpls". If features have
-    different units, standardise them first. Once the response is explained, further weights are
-    principal components of the deflated X, and coefficients do not change.
+    projection (VIP), with mean square 1. The VIP of feature j is sqrt(d sum_k s_k w_jk^2 / sum_k
+    s_k), where s_k is the part of ||Y||^2 that score k explains, and w_jk is entry j of the k-th
+    orthonormal weight vector of NIPALS, also for algorithm="simpls". If features have different
+    units, standardise them first. Once the response is explained, further weights are principal
+    components of the deflated X, and coefficients do not change.
 
     Use it to predict responses from many collinear features and few samples, by directions of large
     covariance with the responses. Do not use it for a nonlinear dependence on X: take sir or sdr.

@@ -135,8 +135,8 @@ class BoundObjective(Problem):
     chosen : mapping
         Parameters estimated from the data, reported in the result's parameters.
     searched : float or None
-        None, unless M is restricted to the span of eigenvectors that were computed iteratively, by
-        products with sparse rows; then the residual of these eigenvectors.
+        Residual of the eigenvectors to whose span M is restricted, if they were computed
+        iteratively, by products with sparse rows; otherwise None.
     """
 
     objective: Stated
@@ -203,8 +203,8 @@ class BoundObjective(Problem):
         """Return the canonical axes of M; `seen` has the covariances of the projected rows.
 
         If only the span of M matters, the canonical axes are the principal axes of the projected
-        rows. If the covariance of these rows is unknown (None in `seen`), the axes depend on M
-        only. If the value does not depend on the columns' order, they are ordered by variance.
+        rows. If the covariance of the projected rows is unknown (None in `seen`), the axes depend
+        on M only. If the value does not depend on the columns' order, they are ordered by variance.
         """
         first, *others = self.manifold.factors[: len(self.views)]
         if others or not isinstance(first, Grassmann):
@@ -224,8 +224,8 @@ class BoundObjective(Problem):
     def variations(self, M: Array, maps: Sequence[Array] | None = None) -> list[Variation | None]:
         """Return the covariances of the components of each view (a `Variation`), in one pass.
 
-        The entry of a view is None if its `scatter` is None, as for an iterator, whose rows can be
-        read only once. If entries are missing, the covariances are those of the model at M.
+        The covariance is None for a view without `scatter`, such as an iterator, whose rows can be
+        read only once. If entries of X are missing, the covariance is that of the model at M.
         """
         pairs = zip(self.views, maps or self.maps(M), strict=True)
         return [None if view.scatter is None else view.scatter.variation(P) for view, P in pairs]

@@ -494,8 +494,8 @@ class LeastSquares(LinearRegression, products="optimum", from_sums=True):
     .. math:: \min_M \|Y - XM\|_F^2
 
     The coefficients M (d x q) for centred data do not depend on r; if X'X is singular M has least
-    norm. The rows of P are the r leading rows of S V' from the singular value decomposition (SVD)
-    [I; M'] = U S V': the leading components of inputs and predictions [x, xM].
+    norm. The rows of P are the r leading rows of S V' in the singular value decomposition (SVD) U S
+    V' of [I; M'], the map from inputs x to inputs and predictions.
 
     Use it to predict responses by a linear function of all features. Do not use it with nearly as
     many features as samples: take ridge-regression.
@@ -518,8 +518,8 @@ class RidgeRegression(PenalisedRegression, products="optimum", from_sums=True):
     .. math:: \min_M \|Y - XM\|_F^2 + \lambda \|M\|_F^2
 
     lambda is `penalty`. The coefficients M (d x q) for centred data do not depend on r. The rows of
-    P are the r leading rows of S V' from the singular value decomposition (SVD) [I; M'] = U S V':
-    the leading components of inputs and predictions [x, xM].
+    P are the r leading rows of S V' in the singular value decomposition (SVD) U S V' of [I; M'],
+    the map from inputs x to inputs and predictions.
 
     Use it instead of least-squares if features are nearly collinear or samples are few. Do not use
     it to exclude irrelevant features: take lasso.
@@ -543,8 +543,8 @@ class Lasso(PenalisedRegression, products="optimum"):
 
     lambda is `penalty`. The solver is coordinate descent, and the duality gap certifies the
     optimum. The coefficients M (d x q) for centred data do not depend on r. The rows of P are the r
-    leading rows of S V' from the singular value decomposition (SVD) [I; M'] = U S V': the leading
-    components of inputs and predictions [x, xM].
+    leading rows of S V' in the singular value decomposition (SVD) U S V' of [I; M'], the map from
+    inputs x to inputs and predictions.
 
     Use it instead of least-squares to select a few relevant features. Do not use it to interpret a
     selection among collinear features, because the selection is arbitrary.

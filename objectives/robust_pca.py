@@ -210,8 +210,8 @@ class RobustPCA(Objective, weighted=True, sparse=False):
 
     An evaluation takes O(ndr) time; for samples in a file or on a cluster an evaluation is one
     pass. The baseline is iteratively reweighted PCA, O(nd^2 + d^3) per step, from PCA of the
-    samples' directions (spherical PCA). Every step of reweighted PCA lowers the value: the baseline
-    often is the optimum, with an improvement of zero.
+    samples' directions (spherical PCA). Every step of the baseline's iteration lowers the value, so
+    that the baseline is often optimal.
 
     Use it instead of pca if some samples are outliers. Do not use it without outliers, because pca
     is exact and certified. Remove clusters of outliers first: clusters also affect the median.

@@ -248,8 +248,8 @@ class DemixedPCA(Objective, weighted=True, transposed=False):
 
     y has a column of labels for each factor (stimulus, decision, time). The parameter `of` selects
     sets of factors, and the matrix X_f is the sum of their contributions to the samples. The
-    contribution of a set is the mean over all other factors, with equal weights for all
-    combinations of levels, minus the contributions of smaller sets. Samples are trials or their
+    contribution of a set of factors is the mean over all other factors, with equal weights for all
+    combinations of levels, minus the contributions of its subsets. Samples are trials or their
     means. The penalty lambda is `ridge` times the mean diagonal of X'X. With the decoder D = M'A
     the problem is min ||X_f - XD'M'||_F^2 + lambda ||MD||_F^2; the top eigenvectors are the exact
     solution. `parameters["explained_share"]` is the value's share of ||X_f||^2. P = D.

@@ -147,10 +147,10 @@ class DirectionalRegression(Shrinking, StatedMethod, SlicedMethod):
     The samples (z, y) and (z', y') are independent, with z = C^{-1/2}(x - mean) and sliced
     responses. Given the slices, A is the second-moment matrix of z - z', 2I if slices carry no
     information about z. For slices b with shares p_b and second-moment matrices V_b of z, and with
-    the covariance K of the slices' means of z, the matrix E(2I - A)^2 equals 2 sum_b p_b V_b^2 +
-    2K^2 + 2 tr(K) K - 2I. The top eigenvectors of E(2I - A)^2 are the exact solution M, and P =
-    M'C^{-1/2}. Directional regression finds the dependence that sir and save find, with fewer
-    samples than save. With a ridge or shrinkage of C, Cov(z) takes the place of I.
+    the covariance K of the slices' means of z, the matrix in the formula equals 2 sum_b p_b V_b^2 +
+    2K^2 + 2 tr(K) K - 2I. The top eigenvectors of the matrix in the formula are the exact solution
+    M, and P = M'C^{-1/2}. Directional regression finds the dependence that sir and save find, with
+    fewer samples than save. With a ridge or shrinkage of C, Cov(z) takes the place of I.
 
     Use it if samples are too few for save, and the mean or the spread of X depends on the response.
     Do not use it for X far from Gaussian, because the moments are then biased: take sdr or gkdr.

@@ -60,7 +60,7 @@ class SparseLDA(SparseMethod, predicts="classes"):
     each direction is a single feature, and r sqrt(d). Zeros of M are exact. Features should be
     standardised; with fewer samples than features a ridge is required. P = M'.
     `ldr.regularisation_path` solves a sequence of penalties, and `ldr.refit` removes the shrinkage.
-    The method has the baseline of orthogonal-lda, which is not sparse. Local optima exist.
+    The baseline, that of orthogonal-lda, is not sparse. Local optima exist.
 
     Use it instead of orthogonal-lda if each direction should depend on few features. Do not use it
     if sparsity is not needed: take orthogonal-lda, which is certified.
@@ -101,8 +101,8 @@ class SparseCCA(SparseMethod, CorrelationMethod, relative_improvement=False):
     lambda is `penalty`. Zeros are exact. Features should be standardised; with fewer samples than
     features a ridge is required, because directions without variance do not change the correlation.
     The maps of the two views are P_a = M_a' and P_b = M_b'. `ldr.regularisation_path` solves a
-    sequence of penalties with warm starts, and `ldr.refit` removes the shrinkage. The method has
-    the baseline of orthogonal-cca, which is not sparse. Local optima exist.
+    sequence of penalties with warm starts, and `ldr.refit` removes the shrinkage. The baseline,
+    that of orthogonal-cca, is not sparse. Local optima exist.
 
     Use it instead of orthogonal-cca if each direction should depend on few features of its view. Do
     not use it if sparsity is not needed: take orthogonal-cca, or cca, which is exact.

@@ -174,7 +174,7 @@ class CSP(PowerMethod, stacks=True):
     The matrix C_c is the second moment about zero of the samples of class c. P = M'B^{-1/2}. For
     two classes the generalised eigenvectors of (C_1, C_1 + C_2) are the exact solution, in
     descending order of |lambda - 1/2| for eigenvalues lambda. An eigenvalue lambda is the share of
-    a filter's power in class 1; 2 lambda - 1 is an eigenvalue of B^{-1/2}(C_1 - C_2)B^{-1/2}.
+    a filter's power in class 1; the value is the sum of |2 lambda - 1|.
 
     For more than two classes the matrices C_c are approximately jointly diagonalised, by a local
     minimum of Pham's criterion. A filter m is scaled to unit mean power sum_c p_c m'C_cm, with the
@@ -396,7 +396,7 @@ class Xdawn(StatedMethod, weighted=True, transposed=False, scale_free=True):
     Parameters
     ----------
     target : label, optional
-        The class of interest; by default E is the mean over all classes.
+        The class whose mean trial gives E in the formula; by default E is averaged over classes.
     ridge : float
         Constant added to the diagonal of R, relative to the mean of the diagonal.
     """

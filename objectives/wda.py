@@ -341,8 +341,8 @@ class WDA(Objective, weighted=True, by_pairs=True, predicts="classes", sparse=Fa
     reg : float
         Weight of the entropy in units of squared distances; standardise features if units differ.
     iterations : int
-        Number of Sinkhorn iterations. Flamary et al. and the library POT do not average over both
-        orders of two classes. Their values approach those of ldr with more iterations.
+        Number of Sinkhorn iterations. ldr averages the costs W(c, c') and W(c', c); Flamary et al.
+        and POT do not. With more iterations the values agree more closely.
     """
 
     name = "wda"

@@ -37,14 +37,15 @@ class CoordinateDescent(Solver[State]):
     Z are an array, or a sparse matrix that is centred implicitly. For a sparse Z the intercept is
     constant within a sweep, and the steps over all nonzero coefficients use conjugate gradients.
 
-    Sweeps converge slowly if columns of Z are nearly collinear. Sweeps are therefore followed by
-    steps over all nonzero coefficients: with fixed signs the problem is one of least squares. A
-    step towards the least-squares solution ends where a coefficient changes sign, and sets it to
-    zero. Sweeps and steps never increase the function. If the function is smaller at M = 0 than at
-    the given start, the run starts at M = 0.
+    As sweeps converge slowly if columns of Z are nearly collinear, steps over all nonzero
+    coefficients follow. With fixed signs the problem is one of least squares. A step towards the
+    least-squares solution ends where a coefficient changes sign, and sets it to zero. Sweeps and
+    steps never increase the function. If the function is smaller at M = 0 than at the given start,
+    the run starts at M = 0.
 
     Source: J. Friedman, T. Hastie and R. Tibshirani, Regularization paths for generalized linear
-    models via coordinate descent, Journal of Statistical Software 33 (2010); scikit-learn's sweeps.
+    models via coordinate descent, Journal of Statistical Software 33 (2010). scikit-learn computes
+    the sweeps.
     """
 
     name = "coordinate-descent"

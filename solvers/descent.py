@@ -224,8 +224,8 @@ class DescentState(State):
 class SteepestDescent(Solver[DescentState]):
     """Projection, line search, retraction: Algorithm 1 of Cunningham and Ghahramani (2015).
 
-    A step is M <- R_M(-t grad f(M)). The first t is the Barzilai-Borwein step, the inverse of the
-    curvature along the last step. A step may raise f a little (a non-monotone search).
+    A step is M <- R_M(-t grad f(M)). The search for t begins with the Barzilai-Borwein step length,
+    the inverse curvature along the last step. A step may raise f a little (a non-monotone search).
 
     Parameters
     ----------
@@ -351,8 +351,8 @@ class LBFGS(Solver[QuasiNewtonState]):
     memory : int
         Number of stored pairs of a step and a gradient change.
     renewal : int, optional
-        Number of steps after which the problem's preconditioner is computed; the interval to each
-        renewal is twice the last one. By default no preconditioner is used.
+        Number of steps after which the problem's preconditioner is computed, and computed again
+        whenever the number of steps has doubled. By default no preconditioner is used.
     """
 
     name = "lbfgs"

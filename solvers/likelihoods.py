@@ -85,10 +85,10 @@ class VariableProjection(Solver[State]):
     """Limited-memory BFGS on the profile: f minimised in closed form over some variables.
 
     Where the eliminated variables are optimal, the gradient of f in them is zero, and the gradient
-    of f in the remaining variables is that of the profile. Both gradients have the same norm.
-    Eliminated variables of the initial point are replaced by the optimal ones. The problem must
-    have three methods: `profile`, the problem of the remaining variables; `restrict`, the remaining
-    variables of a point; and `complete`, the whole point of given remaining variables.
+    of f in the remaining variables is that of the profile. Eliminated variables of the initial
+    point are replaced by the optimal ones. The problem must have three methods: `profile`, the
+    problem of the remaining variables; `restrict`, the remaining variables of a point; and
+    `complete`, the whole point of given remaining variables.
 
     Source: G. H. Golub and V. Pereyra, The differentiation of pseudo-inverses and nonlinear least
     squares problems whose variables separate, SIAM Journal on Numerical Analysis 10 (1973).

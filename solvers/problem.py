@@ -49,8 +49,8 @@ class Point(ABC):
 class Problem(ABC):
     """A function on a manifold: a smooth part, given by `at`, plus an optional penalty.
 
-    The attribute `preconditioner_cost` is the cost of computing a preconditioner, in Hessian
-    products; a preconditioner is computed only after an inner iteration of more products.
+    The attribute `preconditioner_cost` is the cost of a preconditioner in Hessian products; a
+    preconditioner is computed only after an inner iteration with more products.
     """
 
     manifold: Manifold

@@ -204,8 +204,8 @@ class ProximalGradient(Solver[ProximalState]):
     search). In Euclidean space ManPG is the proximal gradient method.
 
     Proximal gradients converge linearly. On matrices with the zeros and signs of the current M the
-    problem is smooth, and a trust region finishes the run. An entry that reaches zero in the trust
-    region is fixed at zero.
+    problem is smooth, and the trust-region solver finishes the run. An entry that becomes zero in
+    the trust-region solver stays zero.
 
     Source: S. Chen, S. Ma, A. M.-C. So and T. Zhang, Proximal gradient method for nonsmooth
     optimization over the Stiefel manifold, SIAM J. Optim. 30 (2020).

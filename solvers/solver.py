@@ -38,8 +38,8 @@ class Stopping:
     time_limit : float
         Time limit in seconds.
     demand : float
-        The threshold of the gradient is at most demand * max(1, |gradient at the start|), so that a
-        large constant in the function does not matter.
+        The run stops only at |gradient| <= demand * max(1, |gradient at the start|). Without this
+        rule, a large constant added to the function would stop the run too early.
     """
 
     tolerance: float = 1e-10
@@ -50,8 +50,8 @@ class Stopping:
     def scale(self, start: RiemannianPoint) -> float:
         """Return the scale of the function at the start.
 
-        The scale is a value, not the norm of the gradient: on ill-conditioned data the norm of the
-        gradient can be 1e4 times the value, and the run would stop far from the optimum.
+        The scale is |f| and not the norm of the gradient. On ill-conditioned data the norm can be
+        1e4 times |f|, and the run would stop far from the optimum.
         """
         terms = float(np.linalg.norm(start.euclidean_gradient))
         return max(abs(start.value), _CANCELLED * terms) or start.gradient_norm

@@ -47,14 +47,14 @@ class SVRG(Solver[AnchorState]):
     last iterate W of an epoch becomes the next anchor if the value or the gradient norm is smaller
     at W; otherwise the epoch is discarded and the rate halved. An epoch reads all data twice.
 
-    The problem must be a sum of parts (`Sum`). Examples are uica and robust-pca of rows in a file,
-    ppca and fa of a file with missing entries, and custom objectives with ``sum_over_rows=True``.
+    The problem must be a sum of parts (`Sum`), such as uica and robust-pca of rows in a file, ppca
+    and fa of a file with missing entries, and custom objectives with ``sum_over_rows=True``.
 
     Source: R. Johnson and T. Zhang, Accelerating stochastic gradient descent using predictive
     variance reduction, NIPS 2013; P. Moritz, R. Nishihara and M. I. Jordan, A linearly-convergent
     stochastic L-BFGS algorithm, AISTATS 2016; on manifolds H. Zhang, S. J. Reddi and S. Sra,
-    Riemannian SVRG, NIPS 2016. The use of gradients of one part for H is due to N. N. Schraudolph,
-    J. Yu and S. Guenter, AISTATS 2007.
+    Riemannian SVRG, NIPS 2016. For BFGS with gradients of one part: N. N. Schraudolph, J. Yu and S.
+    Guenter, AISTATS 2007.
     """
 
     name = "svrg"

@@ -157,7 +157,7 @@ class SelfConsistentField(Solver[FieldState]):
         """Take a Newton step, and leave saddle points by further steps.
 
         If A and B share eigenvectors, the gradient can vanish at a point that is not the maximum.
-        At a stationary point steps therefore continue until a step hardly increases the ratio.
+        To leave stationary points, steps continue until a step hardly increases the ratio.
         """
         ratio: Any = problem.problem
         old, span, tangents = state.point, state.span, state.tangents

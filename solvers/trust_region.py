@@ -138,19 +138,19 @@ class TrustRegion(Solver[TrustState]):
     """Riemannian trust region: minimise a second-order model within a radius.
 
     Steihaug's truncated conjugate gradients minimise the model m(V) = f + <g, V> + <V, H[V]>/2, to
-    |residual| <= |g| min(kappa, (|g|/scale)^theta): the local order of convergence is 1 + theta.
-    The order 1 + theta requires a second-order retraction: polar on Stiefel, polar or QR on
-    Grassmann manifolds. If values of f differ only by rounding errors, the decrease of f is
-    computed from slopes. After a long inner iteration the problem's preconditioner is used, and the
-    radius refers to the preconditioner's metric. With columns in very different units, rounding
-    errors can keep conjugate gradients from converging in as many steps as the manifold has
-    dimensions. If M is small, the full Hessian is then computed and decomposed.
+    |residual| <= |g| min(kappa, (|g|/s)^theta) with s = max(|g|, |f|). The local order of
+    convergence is 1 + theta. The order 1 + theta requires a second-order retraction: polar on
+    Stiefel, polar or QR on Grassmann manifolds. If values of f differ only by rounding errors, the
+    decrease of f is computed from slopes. After a long inner iteration the problem's preconditioner
+    is used, and the radius refers to the preconditioner's metric. With columns in very different
+    units, rounding errors can keep conjugate gradients from converging in as many steps as the
+    manifold has dimensions. If M is small, the full Hessian is then computed and decomposed.
 
     If a step has a poor decrease of f and a larger gradient at its end, as in a curved valley of f,
-    the step is corrected before it is accepted or rejected. The correction consists of a few
-    conjugate gradient steps from the end, which reduce f along directions of large curvature first.
-    Without this correction of poor steps, some problems of orthogonal-cca (Cunningham and
-    Ghahramani 2015) take over a thousand steps.
+    the step is corrected before it is accepted or rejected. The correction of a poor step consists
+    of a few conjugate gradient steps from its end, which reduce f along directions of large
+    curvature first. Without corrections of poor steps, some problems of orthogonal-cca (Cunningham
+    and Ghahramani 2015) take over a thousand steps.
 
     Source: P.-A. Absil, C. G. Baker and K. A. Gallivan, Trust-region methods on Riemannian
     manifolds, Foundations of Computational Mathematics 7 (2007); on corrected steps, A. R. Conn,
@@ -161,7 +161,7 @@ class TrustRegion(Solver[TrustState]):
     radius : float, optional
         Initial radius; by default the length of four Cauchy steps, at most the manifold's diameter.
     theta, kappa : float
-        Exponent and factor of the inner iteration's target |g| min(kappa, (|g|/scale)^theta).
+        Exponent theta and factor kappa in the tolerance of the conjugate gradients.
     acceptance : float
         Least ratio of actual to predicted decrease for an accepted step.
     long : float, optional

@@ -122,7 +122,7 @@ class Projection(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
     Attributes
     ----------
     result_ : Result
-        Result of `ldr.solve`, such as value, baseline, certificate and history.
+        Result of `ldr.solve`, with value, baseline, certificate and history.
     components_ : ndarray (n_components, n_features)
         The linear map P; a pair of maps for two views.
     mean_ : ndarray (n_features,)

@@ -565,7 +565,7 @@ class OfTrials(Projection):
 
         Returns
         -------
-        ndarray (m, n_components), or the shape that `features` implies
+        ndarray (m, n_components), or for trials the shape given at the parameter `features`
         """
         check_is_fitted(self)
         found = as_trials(X)

@@ -112,8 +112,8 @@ class Bootstrap(Pickled):
     def interval(self, level: float = 0.9) -> PerView:
         """Return an interval for every entry of P: BCa with ``bca=True``, else percentiles.
 
-        The maps of the draws are rotated towards P before the quantiles are computed: an interval
-        is for an entry of the true map after the same rotation.
+        The maps of the draws are first rotated to be as close as possible to P. The intervals
+        therefore refer to the true map rotated in the same way.
 
         Parameters
         ----------
@@ -208,8 +208,8 @@ def bootstrap(
     objective, X, r, y, sample_weight, standardise, solver
         As in `ldr.solve`.
     groups : array (n,), optional
-        Subject, batch or trial of each sample. Data from `ldr.trials` need no groups. For methods
-        with time order groups are trials.
+        Subject, batch or trial of each sample. Data from `ldr.trials` need no groups. If the method
+        requires time order, groups are trials.
     draws : int
     block : int, optional
         Length of the blocks, required for methods of time series unless there are trials.

@@ -336,7 +336,7 @@ def permutation_test(
     second suffices for thousands of permutations (see `ldr.solve_many`).
 
     Source: Phipson and Smyth 2010 (the p-value is never 0); Besag and Clifford 1991 (stopping);
-    Winkler, Renaud, Smith and Nichols 2020 (steps).
+    Winkler, Renaud, Smith and Nichols 2020 (stepwise p-values).
 
     Parameters
     ----------
@@ -355,11 +355,11 @@ def permutation_test(
         constant within each group. For several views ``null="groups"`` permutes whole trials of
         equal length, in all views but the first. ``null="groups"`` assumes that groups are
         independent and identically distributed: if trials share a drift over the session, the test
-        rejects far too often. ``null="shift"`` shifts y, all views but the first, or every column
-        circularly within groups, which keeps autocorrelations. The test with ``null="shift"`` is
-        approximate, for stationary series; p is at least 1/n. Without groups "auto", the default
-        `null`, means "rows". With groups "auto" means "groups" if y is constant within each group,
-        or if several views have trials of equal length; otherwise "within".
+        rejects far too often. ``null="shift"`` shifts the permuted part of the data circularly
+        within groups, which keeps autocorrelations. The test with ``null="shift"`` is approximate,
+        for stationary series; p is at least 1/n. Without groups "auto", the default `null`, means
+        "rows". With groups "auto" means "groups" if y is constant within each group, or if several
+        views have trials of equal length; otherwise "within".
     groups : array (n,), optional
         Subject, block or trial of each sample. If the method requires time order, groups are
         trials, as in `ldr.solve`. Data from `ldr.trials` need no groups.
@@ -595,12 +595,12 @@ def parametric_test(
 ) -> ParametricTest:
     """Compute the classical tests of cca, lda, sir and save, exact or asymptotic.
 
-    The tests of cca and lda, orthogonal or not, use the canonical correlations d_j of two views, or
-    of the columns with the classes. The hypothesis that only d_1, ..., d_k are nonzero is tested by
-    Wilks' lambda prod_{j>k}(1 - d_j^2), with Rao's F and Bartlett's chi-square. The hypothesis that
-    all d_j are zero is also tested by Pillai's trace sum d_j^2, by Hotelling and Lawley's trace sum
-    d_j^2/(1 - d_j^2), and by Roy's largest root d_1^2/(1 - d_1^2). The p-value of Roy's root is too
-    small: the F statistic of Roy's root is a bound.
+    The tests of cca, lda and their orthogonal variants use the canonical correlations d_j of the
+    two views, or of X and class indicators. The hypothesis that only d_1, ..., d_k are nonzero is
+    tested by Wilks' lambda prod_{j>k}(1 - d_j^2), with Rao's F and Bartlett's chi-square. The
+    hypothesis that all d_j are zero is also tested by Pillai's trace sum d_j^2, by Hotelling and
+    Lawley's trace sum d_j^2/(1 - d_j^2), and by Roy's largest root d_1^2/(1 - d_1^2). The p-value
+    of Roy's root is too small: the F statistic of Roy's root is a bound.
 
     For sir and save the hypothesis is that only the first k directions are informative; the
     statistics have asymptotic chi-square distributions. The statistic of sir is n sum_{j>k}

@@ -328,7 +328,7 @@ def solve_many(
     workers : int
         Number of threads, each with a chunk of problems; -1 means one for every core.
     certify : bool
-        True to certify problems solved one by one; for all others `gaps` is always computed.
+        True to certify data sets that are solved one by one; all others always have a gap.
     **parameters
         Parameters of the objective, if `objective` is a name.
 

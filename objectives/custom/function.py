@@ -208,10 +208,9 @@ def objective(
         True if f is a sum over rows: f(M, X) = f(M, X1) + f(M, X2) if X is X1 above X2, and y
         likewise. Rows in a file or on a cluster are then read in chunks, f receives one chunk at a
         time, and ``solver="svrg"`` is available. A mean is not a sum: divide by a fixed constant,
-        not by len(X). jax compiles f anew for each number of rows. To compile less, ldr adds rows
-        of weight zero to data of at most 1024 rows in memory, up to a power of two; `jax.vmap` then
-        calls f with arrays of a single row. With ``sample_weight=``, which only functions in jax
-        accept, f is also called with single rows.
+        not by len(X). jax compiles f anew for each number of rows. To compile less, ldr extends
+        data of at most 1024 rows in memory by rows of weight zero to a power of two. Then, and with
+        ``sample_weight=`` (only for functions in jax), `jax.vmap` calls f with single rows.
     views : int
         Number k of data matrices (views of the same rows); each has a matrix Mi with r columns.
         With several views `gradient` and `hessian` return a matrix for each view, and `hessian`

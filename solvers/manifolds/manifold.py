@@ -77,7 +77,7 @@ class Manifold(ABC):
     def hessian(self, M: Array, S: Multiplier, V: Array, HV: Array) -> Array:
         """Return the Riemannian Hessian product: the Lagrangian's product, projected.
 
-        HV is the Euclidean Hessian product and S the multiplier at M, the same for all V.
+        HV is the Euclidean Hessian times V, and S is the value of `multiplier` at M.
         """
 
     @abstractmethod
