@@ -202,7 +202,7 @@ def solve(
         .parquet files, a list of arrays and paths (which are stacked), an iterator of blocks of
         rows, or a function that returns an iterator (see the guide to data larger than memory). NaN
         is a missing value, which ppca and fa accept. Objectives of two views (orthogonal-cca, pls,
-        reduced-rank-regression) take a pair with the same rows. Methods of a background (opca,
+        reduced-rank-regression) take a pair with the same rows. Methods with a background (opca,
         signal-noise, contrastive-pca) take a pair (samples, background) with the same columns. The
         method mds-distances takes an n x n matrix of distances. The function `ldr.covariance` makes
         X from a covariance or correlation matrix.

@@ -307,7 +307,7 @@ class Projection(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
 
     @available_if(of_points)
     def inverse_transform(self, X: Rows) -> Array:
-        """Return samples with the projections X, the nearest to the mean: mean_ + X
+        """Return, of the samples with the projections X, those nearest to the mean: mean_ + X
         pinv(components_)'.
 
         For orthonormal components the samples are mean_ + X components_. With ``standardise=True``

@@ -101,7 +101,7 @@ def dimension(
 
     - "permutation": directions are added while their p-value is at most `level`
       (`ldr.permutation_test`).
-    - "ladle", for methods with an eigen-solution: the k that minimises f(k)/F + phi(k)/L. Here
+    - "ladle", for methods solved by eigenvectors: the k that minimises f(k)/F + phi(k)/L. Here
       phi(k) is the eigenvalue after the k-th, and f(k) the mean over bootstrap samples of 1 -
       |det(B'B*)|, the variation of the span of the first k directions. The columns of B are
       orthonormal and span these directions; B* is the same for a bootstrap sample. F and L are 1

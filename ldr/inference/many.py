@@ -279,7 +279,7 @@ def solvable(
 ) -> tuple[tuple[StackedRows, ...], Solvable]:
     """Return the centred rows of a chunk, and the matrices of the method's eigenproblem.
 
-    - raises UnknownError: the method has no eigen-solution for the data, or the data are not
+    - raises UnknownError: eigenvectors do not solve the problem of these data, or the data are not
       finite, for which `ldr.solve` raises an error.
     """
     views, y = chunk.views, chunk.y
