@@ -14,7 +14,6 @@ from ldr.objectives.data.array_types import Cells
 from ldr.objectives.data.data import Array, Samples
 from ldr.objectives.data.sample_metadata import Marks
 from ldr.objectives.statistics.products import (
-    column_means,
     scaled_rows,
     shifted_classes,
     shifted_rows,
@@ -258,11 +257,8 @@ def mean(samples: Samples) -> Array:
 
 
 def _mean(piece: Samples) -> TwoPartMean:
-    if piece.is_sparse:
-        centred, origin = shifted_rows(piece)
-        return TwoPartMean(piece.weight, origin, column_means(centred, piece.weights))
-    shift = pilot(piece)
-    return TwoPartMean.about(shift, column_sums(piece.less(shift), piece.weights), piece.weight)
+    Z, shift = shifted(piece)
+    return TwoPartMean.about(shift, column_sums(Z, piece.weights), piece.weight)
 
 
 def moments(samples: Samples) -> Moments:
@@ -335,20 +331,29 @@ def _merged_spreads(earlier: list[Spread], later: list[Spread]) -> list[Spread]:
     return list(map(Spread.merge, earlier, later))
 
 
+def shifted(piece: Samples) -> tuple[csr_array | Array, Array]:
+    """Return sparse or dense rows minus a shift near their mean, and the shift."""
+    if piece.is_sparse:
+        return shifted_rows(piece)
+    shift = pilot(piece)
+    return piece.less(shift), np.zeros(piece.d) if shift is None else shift
+
+
 def spread(piece: Samples) -> Spread:
     """Compute mean and scatter of a chunk of rows."""
-    if piece.is_sparse:
-        return sparse_spread(*shifted_rows(piece), piece.weights)
-    shift = pilot(piece)
-    if piece.accelerator is not None and piece.weights is None:
-        return spread_on(piece.accelerator, piece.array, shift)
-    return spread_of(piece.less(shift), piece, shift)
+    if piece.accelerator is not None and piece.weights is None and not piece.is_sparse:
+        return spread_on(piece.accelerator, piece.array, pilot(piece))
+    return spread_of(*shifted(piece), piece.weights)
 
 
-def spread_of(Z: Array, piece: Samples, shift: Array | None) -> Spread:
-    """Return mean and scatter of a chunk from the shifted rows Z."""
-    total, squares = column_sums(Z, piece.weights), square(weighted(Z, piece.weights))
-    return spread_of_sums(total, squares, piece.weight, shift)
+def spread_of(Z: csr_array | Array, shift: Array | None, weights: Array | None) -> Spread:
+    """Return mean and scatter of sparse or dense rows z + shift."""
+    if isinstance(Z, np.ndarray):
+        squares = square(weighted(Z, weights))
+    else:
+        squares = np.asfortranarray(dense(Z.T @ scaled_rows(Z, weights)))
+    n = Z.shape[0] if weights is None else float(weights.sum())
+    return spread_of_sums(column_sums(Z, weights), squares, n, shift)
 
 
 def spread_on(accelerator: Accelerator, X: Cells, shift: Array | None) -> Spread:
@@ -361,14 +366,6 @@ def spread_of_sums(total: Array, squares: Array, n: float, shift: Array | None) 
     """Return mean and scatter from the sums of shifted rows z and of zz'."""
     mean = TwoPartMean.about(shift, total, n)
     return Spread(mean, add_outer(squares, mean.offset, -float(n)))
-
-
-def sparse_spread(X: csr_array, shift: Array, weights: Array | None = None) -> Spread:
-    """Return mean and scatter of X + 1 shift', X sparse."""
-    n = X.shape[0] if weights is None else float(weights.sum())
-    centre = column_means(X, weights)
-    scatter = dense(X.T @ scaled_rows(X, weights)) - n * np.outer(centre, centre)
-    return Spread(TwoPartMean(n, shift, centre), np.asfortranarray(symmetric(scatter)))
 
 
 @dataclass(frozen=True, eq=False)
@@ -423,21 +420,18 @@ def joint_spread(*views: Samples) -> Spread:
     if first.accelerator is not None and first.weights is None:
         return spread_on(first.accelerator, np.hstack([view.array for view in views]), shift)
     Z = np.hstack([view.less(own) for view, own in zip(views, pilots, strict=True)])
-    return spread_of(Z, first, shift)
+    return spread_of(Z, shift, first.weights)
 
 
 def _joint_spread_apart(views: Sequence[Samples]) -> Spread:
     """Return mean and scatter of views of which some are sparse, each about its own shift."""
-    shifts = [shifted_rows(view) if view.is_sparse else _less_pilot(view) for view in views]
+    rows, shifts = zip(*map(shifted, views), strict=True)
     weight, weights = views[0].weight, views[0].weights
-    of_each = [
-        sparse_spread(Z, shift, view.weights) if view.is_sparse else spread_of(Z, view, shift)
-        for view, (Z, shift) in zip(views, shifts, strict=True)
-    ]
+    of_each = [spread_of(Z, shift, weights) for Z, shift in zip(rows, shifts, strict=True)]
     blocks = [[full(one.scatter) for one in of_each] for _ in views]
-    for j, (B, _) in enumerate(shifts):
+    for j, B in enumerate(rows):
         counted = scaled_rows(B, weights)
-        for i, (A, _) in enumerate(shifts[:j]):
+        for i, A in enumerate(rows[:j]):
             offsets = of_each[i].mean.offset, of_each[j].mean.offset
             cross = dense(A.T @ counted) - weight * np.outer(*offsets)
             blocks[i][j], blocks[j][i] = cross, cross.T
@@ -446,9 +440,3 @@ def _joint_spread_apart(views: Sequence[Samples]) -> Spread:
     origin = np.concatenate([one.mean.origin for one in of_each])
     offset = np.concatenate([one.mean.offset for one in of_each])
     return Spread(TwoPartMean(weight, origin, offset), np.asfortranarray(np.block(blocks)))
-
-
-def _less_pilot(piece: Samples) -> tuple[Array, Array]:
-    """Return dense rows minus their pilot, and the pilot."""
-    shift = pilot(piece)
-    return piece.less(shift), np.zeros(piece.d) if shift is None else shift

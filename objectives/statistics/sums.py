@@ -167,9 +167,9 @@ def added(earlier: Array, later: Array) -> Array:
     return earlier
 
 
-def column_sums(Z: Array, weights: Array | None) -> Array:
-    """Return the column sums 1'Z, or w'Z with weights w."""
-    return np.matmul(np.ones(len(Z)) if weights is None else weights, Z)
+def column_sums(Z: csr_array | Array, weights: Array | None) -> Array:
+    """Return the column sums 1'Z, or w'Z with weights w, of sparse or dense rows."""
+    return np.asarray(Z.T @ (np.ones(Z.shape[0]) if weights is None else weights))
 
 
 def zeros(rows: int, columns: int) -> Array:

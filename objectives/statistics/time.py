@@ -11,13 +11,13 @@ import numpy as np
 
 from ldr.objectives.data.data import Array, Samples
 from ldr.objectives.data.sample_metadata import Marks
-from ldr.objectives.statistics.products import scaled_rows, shifted_rows
+from ldr.objectives.statistics.products import scaled_rows
 from ldr.objectives.statistics.scatters import (
     Moments,
     Spread,
     ViewMoments,
     joint_spread,
-    sparse_spread,
+    shifted,
     spread_of,
     spread_of_sums,
 )
@@ -195,19 +195,15 @@ def _pairs_across(border: list[Samples], lag: int) -> PairedSpread:
 def _paired_spread(piece: Samples, lag: int) -> PairedSpread:
     """Sums over the pairs of a piece, about the shift of its rows."""
     counts, n = pair_counts(piece.marks, piece.n, lag), piece.weight
-    if piece.is_sparse:
-        X, origin = shifted_rows(piece)
-        own, sums = sparse_spread(X, origin, piece.weights), _pair_sums(X, lag, counts)
-    else:
+    if piece.accelerator is not None and counts is None and not piece.is_sparse:
         shift = pilot(piece)
         origin = np.zeros(piece.d) if shift is None else shift
-        if piece.accelerator is not None and counts is None:
-            found = piece.accelerator.lagged(piece.array, origin, lag)
-            total, squares, products, heads, tails = found
-            own, sums = spread_of_sums(total, squares, piece.n, shift), (products, heads, tails)
-        else:
-            Z = piece.less(shift)
-            own, sums = spread_of(Z, piece, shift), _pair_sums(Z, lag, counts)
+        found = piece.accelerator.lagged(piece.array, origin, lag)
+        total, squares, products, heads, tails = found
+        own, sums = spread_of_sums(total, squares, piece.n, shift), (products, heads, tails)
+    else:
+        Z, origin = shifted(piece)
+        own, sums = spread_of(Z, origin, piece.weights), _pair_sums(Z, lag, counts)
     pairs = float(max(0, piece.n - lag) if counts is None else counts.sum())
     return PairedSpread(own, TwoPartMean(n, origin, np.zeros(piece.d)), *sums, pairs)
 
