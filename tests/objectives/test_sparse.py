@@ -55,7 +55,7 @@ def test_lda_of_few_rows_has_its_ridge_in_all_columns():
     a, b = shares(M, between.T @ between, within.T @ within, 0.5 * np.sum(within**2) / rank)
     assert found.value == pytest.approx(a / b - 0.05 * np.abs(M).sum(), rel=1e-9)
     assert found.parameters["sparsity"] > 0 and found.certificate.kind == "local"
-    with pytest.raises(ArgumentError, match=r"fewer rows than columns.*give ridge= a positive"):
+    with pytest.raises(ArgumentError, match=r"fewer rows than columns.*Give ridge= a positive"):
         ldr.solve(ldr.objectives.OrthogonalMAF() + ldr.l1(0.1), X, 1)
 
 
