@@ -152,10 +152,7 @@ def _class_spread(piece: Samples, codes: Codes, n_classes: int) -> ClassSpread:
         place = np.zeros(n_classes, dtype=np.intp)
         place[there] = np.arange(len(there))
         codes = place[codes]
-    if piece.is_sparse:
-        pilots, rest, within = _sparse_class_sums(piece, codes, counts[there])
-    else:
-        pilots, rest, within = _dense_class_sums(piece, codes, counts[there])
+    pilots, rest, within = _class_sums(piece, codes, counts[there])
     if len(there) == n_classes:
         return ClassSpread(counts, pilots, rest, within)
     origins, offsets = np.zeros((2, n_classes, piece.d))
@@ -163,26 +160,25 @@ def _class_spread(piece: Samples, codes: Codes, n_classes: int) -> ClassSpread:
     return ClassSpread(counts, origins, offsets, within)
 
 
-def _dense_class_sums(
-    piece: Samples, codes: Codes, counts: Codes | Array
-) -> tuple[Array, Array, Array]:
+def _class_sums(piece: Samples, codes: Codes, counts: Codes | Array) -> tuple[Array, Array, Array]:
     """Pilots, means less the pilots, and the scatter within classes (upper triangle)."""
     c, d = len(counts), piece.d
-    pilots = _class_pilots(piece, codes, counts)
-    if piece.accelerator is not None and piece.weights is None:
-        shift = np.zeros((c, d)) if pilots is None else pilots
-        sums, squares = piece.accelerator.class_sums(piece.array, shift, codes)
-        return shift, *_centred_classes(sums, squares, counts)
-    Z = piece.less(None if pilots is None else pilots[codes])
-    sums = class_sums(counted_rows(Z, piece.weights), codes, c)
-    squares = square(weighted(Z, piece.weights))
-    return np.zeros((c, d)) if pilots is None else pilots, *_centred_classes(sums, squares, counts)
-
-
-def _centred_classes(sums: Array, squares: Array, counts: Codes | Array) -> tuple[Array, Array]:
-    """Means of classes from their sums, and the scatter about them from that about zero."""
+    if piece.is_sparse:
+        X, pilots = shifted_classes(piece, codes, np.bincount(codes, minlength=c))
+        counted = scaled_rows(X, piece.weights)
+        sums = dense(membership(codes, c).tocsr() @ counted)
+        squares = np.asfortranarray(dense(X.T @ counted))
+    else:
+        shift = _class_pilots(piece, codes, counts)
+        pilots = np.zeros((c, d)) if shift is None else shift
+        if piece.accelerator is not None and piece.weights is None:
+            sums, squares = piece.accelerator.class_sums(piece.array, pilots, codes)
+        else:
+            Z = piece.less(None if shift is None else shift[codes])
+            sums = class_sums(counted_rows(Z, piece.weights), codes, c)
+            squares = square(weighted(Z, piece.weights))
     means = np.asarray(sums / counts[:, None], order="C")
-    return means, add_outers(squares, np.sqrt(counts)[:, None] * means, -1.0)
+    return pilots, means, add_outers(squares, np.sqrt(counts)[:, None] * means, -1.0)
 
 
 def _check_codes(codes: Codes, n: int, n_classes: int) -> None:
@@ -215,17 +211,6 @@ def _class_pilots(samples: Samples, codes: Codes, counts: Codes | Array) -> Arra
     spread = np.add.reduce(sample**2) / len(sample)
     small = counts @ pilots**2 <= NO_SHIFT**2 * samples.weight * spread
     return None if small.all() else np.asarray(pilots)
-
-
-def _sparse_class_sums(
-    piece: Samples, codes: Codes, counts: Codes | Array
-) -> tuple[Array, Array, Array]:
-    X, shift = shifted_classes(piece, codes, np.bincount(codes, minlength=len(counts)))
-    counted = scaled_rows(X, piece.weights)
-    means = dense(membership(codes, len(counts)).tocsr() @ counted) / counts[:, None]
-    apart = np.sqrt(counts)[:, None] * means
-    within = symmetric(dense(X.T @ counted) - apart.T @ apart)
-    return shift, means, np.asfortranarray(within)
 
 
 @dataclass(frozen=True, eq=False)
