@@ -11,13 +11,7 @@ import numpy as np
 from ldr.objectives.data.data import Data, Samples
 from ldr.objectives.data.memory import check_squares
 from ldr.objectives.families.matrices import DataSums, TraceMatrices
-from ldr.objectives.families.pairwise import (
-    Pairwise,
-    PairwisePoint,
-    Told,
-    in_batches,
-    laplacian,
-)
+from ldr.objectives.families.pairwise import Pairwise, PairwisePoint, Told, in_batches, laplacian
 from ldr.objectives.families.projected import Change, DenseRows, ProjectedPoint
 from ldr.objectives.families.trace import Trace
 from ldr.objectives.kernel import centred_gram

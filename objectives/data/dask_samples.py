@@ -28,15 +28,7 @@ from ldr.objectives.data.array_types import (
     check_real,
     open_frame,
 )
-from ldr.objectives.data.data import (
-    BLOCK_NUMBERS,
-    Array,
-    Beside,
-    Merge,
-    Samples,
-    Term,
-    piece_rows,
-)
+from ldr.objectives.data.data import BLOCK_NUMBERS, Array, Beside, Merge, Samples, Term, piece_rows
 from ldr.objectives.data.memory import check_finite, check_largest, largest_of_piece
 from ldr.objectives.data.sample_metadata import Marks
 from ldr.objectives.data.sources import Source

@@ -13,11 +13,7 @@ from ldr.objectives.data.accelerator import Accelerator
 from ldr.objectives.data.array_types import Cells
 from ldr.objectives.data.data import Array, Samples
 from ldr.objectives.data.sample_metadata import Marks
-from ldr.objectives.statistics.products import (
-    scaled_rows,
-    shifted_classes,
-    shifted_rows,
-)
+from ldr.objectives.statistics.products import scaled_rows, shifted_classes, shifted_rows
 from ldr.objectives.statistics.sums import (
     NO_SHIFT,
     Codes,
