@@ -77,20 +77,18 @@ class PairwisePoint(ProjectedPoint):
         def pairs(self, rows: slice, D: Array) -> Told:
             """Return phi, W and the map dD -> dW for some rows of D, which it may overwrite."""
 
-    @cached_property
-    def _alone(self) -> Told:
-        """The parts of the only block, which value and products share."""
-        return self._told(self._blocks[0])
-
     def _told(self, rows: slice) -> Told:
         return self.pairs(rows, self.squares(rows))
 
-    def _each(self) -> Iterable[Told]:
-        return [self._alone] if len(self._blocks) == 1 else map(self._told, self._blocks)
-
     @cached_property
     def _kept(self) -> list[Told]:
-        return list(self._each())
+        return [self._told(rows) for rows in self._blocks]
+
+    def _each(self, keep: bool) -> Iterable[Told]:
+        """Return phi, W and the map dD -> dW of each block; if `keep`, few rows are cached."""
+        few = len(self.Y) ** 2 <= _KEPT
+        kept = len(self._blocks) == 1 or (keep and few)
+        return self._kept if kept else map(self._told, self._blocks)
 
     def columns(self, rows: slice) -> slice:
         """Return the columns of D that are computed for the given rows of D."""
@@ -127,7 +125,7 @@ class PairwisePoint(ProjectedPoint):
     @cached_property
     def _value_and_slope(self) -> tuple[float, Array]:
         value, products = 0.0, np.zeros_like(self.Y1)
-        for rows, (added, W, _) in zip(self._blocks, self._each(), strict=True):
+        for rows, (added, W, _) in zip(self._blocks, self._each(False), strict=True):
             self.add_products(products, W, rows, self.Y1)
             value += added
         return value, 2.0 * laplacian(products, self.Y1)
@@ -143,8 +141,7 @@ class PairwisePoint(ProjectedPoint):
     def curvature(self, dY: Array) -> Array:
         change = Change(self.Y, dY)
         of_W, of_dW = np.zeros((2, *self.Y1.shape))
-        each = self._kept if len(self.Y) ** 2 <= _KEPT else self._each()
-        for rows, (_, W, dW) in zip(self._blocks, each, strict=True):
+        for rows, (_, W, dW) in zip(self._blocks, self._each(True), strict=True):
             check()
             self.add_products(of_W, W, rows, change.dY1)
             dD = change.of_squares(rows, self.columns(rows))
