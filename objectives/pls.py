@@ -136,22 +136,23 @@ class PLSRegression(
         outputs = Outputs.of(data.y, fit.stats.means[1])
         found = self._rotations(fit.Z, fit.T, r)
         return self._on_scores(
-            fit.view, fit.Z, fit.T, found, fit.stats.n, outputs, fit.rounding, fit.left
+            fit.view, fit.Z, fit.T, *found, fit.stats.n, outputs, fit.rounding, fit.left
         )
 
     def _of_products(self, data: Data, r: int) -> ScoreRegression:
         """Return the problem in the coordinates of the scores."""
         rows, (Y, outputs) = WideRows.of(data.samples), centred_outputs(data)
-        found = self._rotations(rows.Z, Y, r)
+        found, doubt = self._rotations(rows.Z, Y, r)
         scores = rows.Z @ found
         Z, T = (rows.Z.T @ scores).T, scores.T @ Y
         rest = float(np.linalg.norm(Y - scores @ T) ** 2)
         sizes = np.linalg.norm(rows.Z.sizes(found), axis=0)
         rounding = ScoreRounding(sizes, float(np.linalg.norm(Y)))
         view = rows.view("one weight after another")
-        return self._on_scores(view, Z, T, found, data.samples.weight, outputs, rounding, rest)
+        n = data.samples.weight
+        return self._on_scores(view, Z, T, found, doubt, n, outputs, rounding, rest)
 
-    def _rotations(self, Z: Array | LessMeans, T: Array, r: int) -> Array:
+    def _rotations(self, Z: Array | LessMeans, T: Array, r: int) -> tuple[Array, float]:
         check_dimension(r, min(Z.shape))
         return score_rotations(Z, T, r, self.algorithm == "nipals")
 
@@ -161,6 +162,7 @@ class PLSRegression(
         Z: Array,
         T: Array,
         rotations: Array,
+        doubt: float,
         n: float,
         outputs: Outputs,
         rounding: Rounding,
@@ -183,6 +185,7 @@ class PLSRegression(
             P=sign[:, None] * P,
             scores=Z @ rotations * sign,
             n=n,
+            doubt=doubt,
         )
 
 
@@ -203,19 +206,31 @@ class ScoreRounding:
         return SUMS_ROUNDING * size**2
 
 
-def score_rotations(Z: Array | LessMeans, T: Array, r: int, nipals: bool) -> Array:
+def score_rotations(Z: Array | LessMeans, T: Array, r: int, nipals: bool) -> tuple[Array, float]:
     """Return rotations R with orthonormal scores ZR for outputs T, one after the other.
 
-    Each weight is the leading singular vector of Z'T, deflated by earlier scores. Once Z explains
-    T, Z takes the place of T.
+    Each weight is the leading singular vector of S = Z'T, deflated by earlier scores. Once Z
+    explains T, Z takes the place of T.
+
+    - returns the change of |T - fit|^2 by the rounding of the weights: errors of at most
+      eps |z_j| |T| in the entries of S turn the score by the angle eps |T| (sum_j |z_j|^2
+      |e_j|^2)^(1/2) / (|S| |score|), where e_j is the part of column z_j outside of earlier
+      scores, and eps is the unit roundoff times the number of terms in a sum
     """
-    k, unit = Z.shape[1], unit_of(Z)
-    Z, T = Z * (1.0 / unit), T / power_of_two(T)
+    k, unit, eps = Z.shape[1], unit_of(Z), max(Z.shape) * float(np.finfo(np.float64).eps)
+    Z, T = Z * (1.0 / unit), T / (scale := power_of_two(T))
     S = Z.T @ T
     least = EXPLAINED * np.linalg.norm(S)
+    if isinstance(Z, LessMeans):
+        sizes = np.sqrt(np.asarray(Z.K.multiply(Z.K).sum(axis=0)).ravel())
+    else:
+        sizes = np.linalg.norm(Z, axis=0)
+    left_of_T = total = float(np.linalg.norm(T))
+    doubt = 0.0
     R, P, left, right = (np.zeros((k, r)) for _ in range(4))
     for j in range(r):
-        if np.linalg.norm(S) <= least:
+        explained = np.linalg.norm(S) <= least
+        if explained:
             w = _leading_vector(Z, left[:, :j], right[:, :j])
         else:
             w = np.linalg.svd(S, full_matrices=False)[0][:, 0]
@@ -225,6 +240,13 @@ def score_rotations(Z: Array | LessMeans, T: Array, r: int, nipals: bool) -> Arr
             along = (Z @ R[:, :j]).T @ t
             rotation, t = rotation - R[:, :j] @ along, t - Z @ (R[:, :j] @ along)
         length = np.linalg.norm(t)
+        if not explained:
+            beyond = np.sqrt(np.maximum(sizes**2 - np.sum(P**2, axis=1), eps * sizes**2))
+            error = eps * total * np.linalg.norm(sizes * beyond)
+            part = float(np.linalg.norm(t @ T) / length)
+            angle = min(1.0, error / (np.linalg.norm(S) * length))
+            doubt += (2.0 * part + angle * left_of_T) * angle * left_of_T
+            left_of_T = math.sqrt(max(0.0, left_of_T**2 - part**2))
         R[:, j], P[:, j] = rotation / length, Z.T @ (t / length)
         left[:, j], right[:, j] = P[:, j], R[:, j]
         if not nipals:
@@ -233,7 +255,7 @@ def score_rotations(Z: Array | LessMeans, T: Array, r: int, nipals: bool) -> Arr
             left[:, j] /= np.linalg.norm(left[:, j])
             right[:, j] = left[:, j]
         S = S - np.outer(left[:, j], right[:, j] @ S)
-    return R / unit
+    return R / unit, doubt * scale**2
 
 
 def _leading_vector(Z: Array | LessMeans, left: Array, right: Array) -> Array:
@@ -267,12 +289,14 @@ class ScoreRegression(Regression):
     - P (r, d): map to scores of unit variance
     - scores (m, r): scores of the rows of Z, with columns of length 1
     - n: number of rows of the data, or sum of weights
+    - doubt: change of the sum of squares by the rounding of the weights, see `score_rotations`
     """
 
     weights: Array = field(kw_only=True)
     P: Array = field(kw_only=True)
     scores: Array = field(kw_only=True)
     n: float = field(kw_only=True)
+    doubt: float = field(kw_only=True)
 
     @property
     def explained(self) -> Array:
@@ -286,7 +310,11 @@ class ScoreRegression(Regression):
         """Return the gap above the optimum, with the rounding of the scores."""
         s = self._singular[1][self._there]
         moved = len(s) * float(np.finfo(float).eps) * s[0] / s[-1]
-        return super()._above_optimum(point) + moved**2 * float(np.vdot(self.T, self.T))
+        return (
+            super()._above_optimum(point)
+            + moved**2 * float(np.vdot(self.T, self.T))
+            + self.doubt / self.unit
+        )
 
     def predictors(
         self, M: Array, maps: tuple[Array, ...], means: tuple[Array, ...]

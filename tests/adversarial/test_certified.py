@@ -78,6 +78,7 @@ ONCE_REFUTED = [
     ("dynamics", 129, 61003),
     ("opca", 15, 61004),
     ("lda", 41, 81001),
+    ("pls-regression", 3, 82001),
     ("save", 48, 72003),
     ("ssd", 14, 0),
     ("csp classes", 40, 41017),
