@@ -271,7 +271,7 @@ def at_heuristic(result: Result) -> Result | None:
 
     The result is None without a baseline, if the baseline is the optimum, and for likelihoods.
     """
-    # Solvers stop at a relative decrease of 1e-10: a relative gain below 1e-9 is no improvement.
+    # A relative improvement below 1e-9 does not count, because it is near the tolerance of solvers.
     same = result.improvement is None or abs(result.improvement) <= 1e-9
     if same or result.baseline_P is None or result.model is not None:
         return None

@@ -49,7 +49,7 @@ OBJECTIVE = "objective of held-out samples about the training mean"
 DESCRIPTION = "objective of held-out samples about their own mean"
 # Scores that change monotonically with r, the number of components, and so cannot determine r.
 DESCRIPTIONS = (RECONSTRUCTION, DESCRIPTION)
-# Scores for which the one-standard-error rule chooses r: predictions, agreement between views.
+# Scores with which the one-standard-error rule chooses the number of components.
 PREDICTIONS = (ERROR, ACCURACY, ELEMENTS, NORM, PRODUCT)
 # Methods that are scored by their reconstruction of X.
 VARIANCE = ("pca", "mds", "log-det-pca", "sparse-pca", "robust-pca")
@@ -510,7 +510,7 @@ def _steps(part: Part) -> tuple[Array, Array, Array]:
 
 def _hidden_entries(new: Part, old: Part) -> HeldOut:
     """Score the imputation of a tenth of the entries, hidden at random, in standardised columns."""
-    assert new.result.model is not None  # methods that accept missing values fit a model
+    assert new.result.model is not None  # only methods that fit a model accept missing values
     rows = new.rows
     mean, unit = np.nanmean(old.rows, axis=0), np.nanstd(old.rows, axis=0)
     hidden = ~np.isnan(rows) & (np.random.default_rng(0).random(rows.shape) < 0.1)
@@ -567,7 +567,7 @@ class Folds:
             options = {"shuffle": True, "random_state": seed} if shuffled else {}
             splitter = getattr(model_selection, f"{kind}KFold")(folds, **options)
         try:
-            # scikit-learn casts numeric labels to integers: labels are replaced by class numbers.
+            # Class numbers replace numeric labels, which scikit-learn would cast to integers.
             if y is not None and numbered and labels:
                 y = np.unique(y, return_inverse=True)[1]
             with warnings.catch_warnings():  # a separate message says that groups are ignored

@@ -224,4 +224,4 @@ def q_limit(eigenvalues: Array, level: float) -> float:
     k += second * (h - 1.0) / first**2
     if h * k <= -1.0:
         return math.inf if h < 0 else 0.0
-    return first * math.exp(math.log1p(h * k) / h if h else k)  # (1 + hk)^(1/h), or e^k if h = 0
+    return first * math.exp(math.log1p(h * k) / h if h else k)  # e^k is the limit for h -> 0

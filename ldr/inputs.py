@@ -510,10 +510,11 @@ def _index(rows: Rows) -> PerRow:
 
 
 def _check_divisions(first: Rows, other: PerRow, name: str, first_name: str) -> None:
+    # A dask.delayed returns an object for every attribute, so that only True shows known divisions.
     ends = [
         (rows.divisions[0], rows.divisions[-1])
         for rows in (first, other)
-        if getattr(rows, "known_divisions", False) is True  # a dask.delayed has every attribute
+        if getattr(rows, "known_divisions", False) is True
     ]
     if len(ends) == 2 and ends[0] != ends[1]:
         raise DataError(

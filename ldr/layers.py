@@ -223,9 +223,9 @@ def layer(
             add(lambda each: each + none, (moves, still)),
             lambda _, b: (b[0], add(jnp.add, b[1], times(X, y, parameters, b[0]))),
             lambda _, b: (add(jnp.add, b[0], transposed(X, y, parameters, b[1])), b[1]),
-            symmetric=True,  # otherwise jax would transpose the callback, which fails
+            symmetric=True,  # otherwise jax would try to transpose the callback, and fail
         )
-        # jax up to 0.6 requires a cotangent of each output: 0 * known gives `known` a zero one.
+        # jax <= 0.6 needs a cotangent of each output; the term 0 * known yields a zero cotangent.
         return add(lambda each: each + nothing_of(known), found)
 
     @jax.custom_jvp
@@ -245,7 +245,7 @@ def layer(
         dT, *known = step(T, X, y, parameters, dX, moves)
         told = jax.lax.stop_gradient((*known, T, X, y, parameters))
         shape = jax.ShapeDtypeStruct((), known[0].dtype)
-        # jax would remove an unused check for ties: so the check returns 1, a factor of the result.
+        # jax removes calls whose result is unused: the check returns 1, by which dT is multiplied.
         one = _called_back(partial(_check, at, projector), shape, *told, vmap_method="sequential")
         return P, tuple(each.T * one for each in dT)
 

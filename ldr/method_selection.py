@@ -113,8 +113,8 @@ class Advice:
     fits: tuple[Beside, ...]
 
 
-# Entries have two lines: "kind of data: available data | question", and "recommended methods |
-# common practice". The kind ANY: samples alone, samples with y, and time series.
+# Each entry has two lines: "kind of data: available data | question" and "recommended methods |
+# common practice". ANY stands for samples alone, with labels, with a response, or in time order.
 _TEXT = """
 ANY: samples | directions of largest variance
     pca

@@ -71,8 +71,8 @@ _TOLD = (Status.TIME_LIMIT, Status.INTERRUPTED, Status.OBSERVER)
 _BETTER = 1e-9
 # Tolerance and iteration limit for approximations of a problem, solved to find initial points.
 _ROUGHLY = Stopping(1e-4, 50)
-# Successive approximations of f are minimised, the first with at most _FIRST_STEPS iterations. At
-# most _TIMES approximations follow, until a new one changes the value by at most _SAME relatively.
+# Approximations of f are minimised in turn. The constants are the first one's iteration limit, the
+# largest number of further ones, and the relative change of f at which they end.
 _FIRST_STEPS, _TIMES, _SAME = 8, 4, 1e-8
 
 
@@ -173,7 +173,7 @@ def solve_near(
     run = minimise(now, M, solver, first, observers)
     for k in range(_TIMES):
         if run.status in _TOLD or (k != 1 and run.iterations >= left):
-            break  # at the limit of iterations, round k = 1 still tests for convergence
+            break  # for k = 1 the loop goes on at the limit of iterations, to test convergence
         before = run.value
         with until_told() as told:
             now = near(problem, run.M)

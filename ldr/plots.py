@@ -459,7 +459,7 @@ def loadings(result: Result) -> Figure:
         which += ", per standard deviation"
     names = result.feature_names if isinstance(result.P, tuple) else (result.feature_names,)
     numeric = all(_places(columns, 1)[1] == _NUMERIC for columns in names)
-    if max(map(len, maps)) > (MOST_NAMES if numeric else 100):  # more feature names are illegible
+    if max(map(len, maps)) > (MOST_NAMES if numeric else 100):  # too many names to be legible
         return _lines(maps, names, which)
     rows = [longest(loading) for loading in maps]
     tallest = max(len(kept) for kept in rows)

@@ -152,7 +152,7 @@ def regularisation_path(
         for weight in weights:
             result = solve(_penalised(smooth, weight), X, r, y=y, start=start, **options)
             yield result
-            # If zeros make M rank-deficient, the baseline replaces M as the initial point.
+            # A rank-deficient M, with too many zeros, cannot be the initial point of the next run.
             full = all(np.linalg.matrix_rank(M) == M.shape[1] for M in as_tuple(result.M))
             start = result.M if full else "baseline"
 

@@ -76,7 +76,7 @@ class Units:
 def undone(result: Result, scales: tuple[Array, ...]) -> Result:
     """Return a result in original units from that for scaled columns; its model is unchanged."""
     features = as_tuple(result.features)
-    # For nonlinear features P is unchanged, because the features are computed from scaled columns.
+    # P does not change for nonlinear features, whose function divides the columns by their scale.
     units = [np.ones(1) if f else scale for f, scale in zip(features, scales, strict=True)]
     others = units[::-1] if len(units) > 1 else [np.ones(1)]
     predictors = zip(result.predictors, units, others, strict=False)

@@ -206,7 +206,7 @@ def check(
         data = Units.of(objective, data).divided(data)
     check_r(r, objective, data)
     rng = as_generator(random_state)
-    # `bind` raises an error for a faulty custom function; `attach` lets the check report the fault.
+    # For custom functions `bind` would raise an error for faults that this check must report.
     attach = objective.attach if isinstance(objective, CustomObjective) else objective.bind
     problem = attach(data, int(r))
     M = problem.random_point(rng)
@@ -458,7 +458,7 @@ def stacks_have_the_optima_of_solve(case: Case) -> None:
     y = None if case.y is None else np.stack([case.y, np.asarray(case.y)[::-1]])
     (chunk,) = chunks(objective, X, y)
     stacked = copy.copy(objective)
-    # The copy with stacks=True tests `matrices` even if the objective does not set that trait.
+    # The copy declares support for stacks of data sets, so that every `matrices` is tested.
     object.__setattr__(stacked, "traits", replace(objective.traits, stacks=True))
     try:
         values = solvable(stacked, chunk, case.r)[1].solve(case.r).values

@@ -33,7 +33,7 @@ from ldr.types import PerRow, Rows, Splitter, XandY
 SCALES = "scales"
 # Function (training components, training y, held-out components, held-out y) -> the held-out loss.
 Loss = Callable[[Array, PerRow, Array, PerRow], float]
-# Losses by name, each with the kind of prediction and its title in the printed table.
+# Map from a loss to the kind of y that it suits, and to the loss's title in the printed table.
 LOSSES = {"log": ("classes", "log loss (nats a sample)"), "squared": ("response", "1 - Q2")}
 # Step of central differences in log parameters: truncation and rounding errors are near 1e-10.
 _STEP = 1e-5
@@ -280,7 +280,7 @@ def tune(
             start,
             jac=True,
             method="L-BFGS-B",
-            options={"ftol": 1e-6, "gtol": 1e-6},  # with 3e-5 the search stopped at saddle points
+            options={"ftol": 1e-6, "gtol": 1e-6},  # larger tolerances stopped at saddle points
         )
     best, value = min(held_out.history, key=lambda each: each[1])
     own, scales = _with(objective, best), best.get(SCALES)

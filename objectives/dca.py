@@ -24,10 +24,10 @@ from ldr.solvers.linalg.eigen import top_eigenvectors
 from ldr.solvers.manifolds import Array, Grassmann
 from ldr.solvers.problem import Point
 
-# Least eigenvalue, after shrinkage, of the covariance of 2T successive whitened rows.
+# An indefinite covariance of successive rows is shrunk until its least eigenvalue has this value.
 _LEAST = 1e-6
-# Number of random initial points. Every second one favours directions of small variance: on the
-# data "elevations" two thirds of these reached the best value, and a third of the others.
+# Number of random initial points. Half of them favour directions of small variance: on the data
+# "elevations" two thirds of this half, but only a third of the other, led to the best value.
 _RANDOM_STARTS = 8
 
 
@@ -224,7 +224,7 @@ class Predictive(BoundObjective):
         return PredictivePoint(self, M)
 
     def hidden(self, M: Array) -> float:
-        # A whitening error e changes the norm of each C_k by at most 2e.
+        # A lagged covariance changes by at most twice the error of whitening.
         return 2.0 * self.whitened.error_along(M) * self.at(M).sensitive
 
     @cached_property

@@ -70,7 +70,7 @@ class Dynamics(Objective, weighted=True, sparse=False):
         rows = DenseRows.centred(data, self)
         states, moves = self._states_and_moves(rows)
         least = rank_tolerance(rows.X.shape[1]) * np.linalg.norm(rows.X, axis=0)
-        # Means of successive rows are rounding errors if a column alternates between two values.
+        # If a column alternates between two values, means of successive rows vanish up to rounding.
         states = np.where(np.linalg.norm(states, axis=0) <= least, 0.0, states)
         place, pace = power_of_two(states), power_of_two(moves)
         states, moves = states / place, moves / pace
@@ -191,7 +191,7 @@ class DynamicsPoint(Point):
     def hessian_vector(self, V: Array) -> Array:
         states, moves, Y, D = self._problem.states, self._problem.moves, self._Y, self.D
         dY = states @ V
-        dleft = moves @ V - dY @ D.T  # derivative of the residual along V with D held constant
+        dleft = moves @ V - dY @ D.T  # change of the residuals if only M changes, not D
         dD = self._solve(dleft.T @ Y + self._left.T @ dY)
         along = Y @ dD.T
         of_states = (dleft - along) @ D + self._left @ dD

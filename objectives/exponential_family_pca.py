@@ -28,8 +28,8 @@ from ldr.solvers.problem import Point
 from ldr.solvers.solver import Stopping, minimise, run_through
 from ldr.solvers.trust_region import TrustRegion
 
-# Sample of the rows: rows per column, least number of rows, least ratio of n to the sample size. At
-# this ratio a run on the sample takes less than a tenth of the time of a run on all rows.
+# Sample of the rows for a first run: rows per column, least size, and least ratio of n to the size.
+# At the least ratio the run takes less than a tenth of the time of a run on all rows.
 _SAMPLE_ROWS, _LEAST_SAMPLE, _MANY = 20, 2000, 5
 _ROUGHLY = Stopping(1e-8, 50)
 

@@ -219,7 +219,7 @@ class SpectralEntropy(BoundObjective):
         return SpectralEntropyPoint(self, M)
 
     def hidden(self, M: Array) -> float:
-        # Rounding changes whitened series by up to 2 * errors, entropies by `sensitive` times that.
+        # The error of an entropy is at most its derivative times twice the whitening error.
         errors = [self.whitened.error_along(self.seen @ m[:, None]) for m in M.T]
         return float(np.dot(2.0 * np.array(errors), self.at(M).sensitive))
 

@@ -47,9 +47,9 @@ KINDS = ("neighbours", "epsilon", "classes", "class-neighbours")
 
 # Number of samples whose neighbours are searched between two tests of the time limit.
 _QUERIES = 1000
-# A k-d tree requires _LEAST_ROWS rows and at most _MOST_COLUMNS columns. Its time is estimated by
-# _ASKED searches: a distance takes _CALL + _CALL_PER_COLUMN d times as long as by matrix products.
+# A k-d tree needs this many rows, at most this many columns, and a trial of this many searches.
 _LEAST_ROWS, _MOST_COLUMNS, _ASKED = 1000, 100, 50
+# Time of a distance in a k-d tree relative to matrix products: constant, increase per column.
 _CALL, _CALL_PER_COLUMN = 2.0, 0.15
 # Size of n^2 d above which a search for neighbours takes over a second on one thread.
 _LONG = 2**33
@@ -213,7 +213,7 @@ def nearest_others(X: Matrix, k: int) -> tuple[Array, Integers]:
         check()
         away, found = search(X[rows], k + 1)
         others = found != rows[:, None]
-        # The row itself is no neighbour. With over k duplicates it may not be found: omit another.
+        # If the search returns k + 1 duplicates and not the row itself, the first is left out.
         others[others.all(axis=1), 0] = False
         distances[rows], indices[rows] = away[others].reshape(-1, k), found[others].reshape(-1, k)
     return distances, indices
@@ -372,7 +372,7 @@ class GraphMethod(StatedMethod, products="optimum", weighted=True):
         if "class" in self.kind and Need.LABELS not in self.needs:
             vars(self)["needs"] = (*self.needs, Need.LABELS)
         self._set_traits(
-            # Except in graphs of classes weights differ from repeated rows: copies are neighbours.
+            # Repeating a row, unlike weighting it, adds neighbours, except in graphs of classes.
             repeats=self._of_classes,
             by_place=not self.kind,
             # Scaling a feature changes the distances between rows, and so a graph of neighbours.

@@ -100,9 +100,10 @@ def student(degrees: float) -> Contrast:
     )
 
 
-# Fixed-point iteration: iteration limit, and tolerance of 1 minus the cosine of a step's angle.
+# Fixed-point iterations end after this many steps, or if 1 - cos of a step's angle is this small.
 _STEPS, _SETTLED = 30, 1e-6
-_DIRECTIONS, _ENTRIES = 30, 2**22  # largest number of random directions, and of their entries
+# Largest number of random directions, and of that number times the number of entries of X.
+_DIRECTIONS, _ENTRIES = 30, 2**22
 
 
 def deflated_directions(

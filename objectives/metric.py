@@ -35,17 +35,17 @@ from ldr.solvers.trust_region import TrustRegion
 # NCA is saturated if all probabilities are this close to 0 or 1: then only M's scale changes f.
 _SATURATED = 1e-6
 
-# Annealing solves NCA with decreasing ridge penalties: first, last, and ratio of successive ridges.
-# A larger first ridge would lead nearly all initial points to the same optimum.
+# NCA is annealed: ridge penalties decrease from the first value to the second, and the third is
+# their ratio. A larger first penalty leads nearly all initial points to the same optimum.
 _FIRST_RIDGE, _LAST_RIDGE, _LESS = 0.1, 2e-5, 0.15
 _STAGE = Stopping(1e-6, 10)
-# For at most _FEW_ROWS rows NCA has several initial points. Each is annealed three times, from the
-# ridges 0 (no annealing), _FIRST_RIDGE and _SMALL_RIDGE; the best optimum is kept.
+# Largest number of rows for which NCA uses several initial points and several first ridges.
 _FEW_ROWS = 250
-_SMALL_RIDGE = 2e-4
+_SMALL_RIDGE = 2e-4  # another first ridge, which few rows use in addition
 _SLOWLY, _LONGER_STAGE = 0.25, Stopping(1e-6, 15)
 _PLAIN = Stopping(1e-6, 200)
-# M is multiplied by _LARGER 2^k, k < _DOUBLINGS, until the classification is proved perfect.
+# M is multiplied by increasing factors, each twice the last, until the certificate proves that all
+# rows are classified correctly: first factor, number of factors.
 _LARGER, _DOUBLINGS = 16.0, 10
 
 
@@ -275,8 +275,8 @@ def _is_saturated(p: Array) -> bool:
 
 HINGES = ("squared", "linear")
 
-# Initial points of LMNN: stopping rule, and largest number of rows. For 2000 rows and 50 columns a
-# run on 1000 rows takes a quarter of the time of a run on all rows.
+# Initial points of LMNN are optima for a sample of the rows: stopping rule, largest sample size.
+# For 2000 rows and 50 columns, a run on 1000 rows takes a quarter of the time of a run on all rows.
 _ROUGHLY, _SOME_ROWS = Stopping(1e-4, 50), 1000
 
 
@@ -382,11 +382,11 @@ class LargeMarginPoint(PairwisePoint):
 
     def pairs(self, rows: slice, D: Array) -> Told:
         problem, w, (n, columns) = self._problem, self._problem.w, D.shape
-        # The flat indices of D_ij, and of D_il for rows l within the margin of the farthest target.
+        # The flat indices, in D, of the squared distances from each row to its target neighbours.
         near = problem.targets[rows] + columns * np.arange(n)[:, None]
         D_near = D.ravel()[near]
         np.copyto(D, np.inf, where=problem.alike(rows))
-        far = np.flatnonzero(D < 1.0 + D_near.max(axis=1)[:, None])
+        far = np.flatnonzero(D < 1.0 + D_near.max(axis=1)[:, None])  # violate some margin
         i = far // columns
         first = np.flatnonzero(np.diff(i, prepend=-1))  # the first entry of each row i
         t = np.take(D_near.T, i, axis=1)

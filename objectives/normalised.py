@@ -19,7 +19,7 @@ from ldr.solvers.trust_region import TrustRegion
 
 # Number of random matrices M; the median of f at them is the typical value.
 _TYPICAL = 21
-# f_typical - f_best counts as zero below this share of f, or of the terms that cancel in f.
+# Typical and best value of f are equal if they differ by less than this share of their magnitude.
 _LEAST_RANGE = 1e-10
 
 
@@ -60,7 +60,7 @@ class Normalised(Objective, relative_improvement=False):
         rng = np.random.default_rng(0)
         values = [bound.at(bound.random_point(rng)).value for _ in range(_TYPICAL)]
         typical = float(np.median(values)) * bound.unit
-        # A value of zero can be a difference of large terms; the gradient shows their size.
+        # The magnitude of the terms of f, which may cancel in f, is estimated from the gradient.
         terms = abs(float(np.vdot(found.M, found.gradient))) * bound.unit
         if not typical - best > _LEAST_RANGE * max(abs(typical), abs(best), terms):
             raise DataError(

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from ldr.objectives.families.matrices import DataSums, Matrices
 
 
-# Inputs that some projection fits perfectly if there are fewer samples than features.
+# With fewer samples than features some projection fits any of these inputs perfectly.
 _EXPLAINED = {"labels", "response", "second view", "time order"}
 # Number of square matrices in memory during a solve: matrices, factors and eigenvectors.
 _ARRAYS = 8
@@ -31,7 +31,7 @@ _FEWER_COLUMNS = (
     "leave out columns, or use a method that needs only products with sparse rows ({}): alone, "
     "not in a sum, penalised or normalised"
 )
-# Methods that need only matrix-vector products with X, by the other input that they require.
+# Map from a required input to the methods with this input that need only products with X.
 _BY_PRODUCTS = {
     Need.LABELS: "lda, orthogonal-lda",
     Need.RESPONSE: "ridge-regression, lasso, pls-regression",
@@ -152,7 +152,7 @@ class Objective(Brief, Pickled, ABC):
         """Factor of the minimised value that gives the reported value."""
         return 1.0 if self.sense == "min" else -1.0
 
-    __array_ufunc__ = None  # so that a NumPy scalar times an objective calls __rmul__
+    __array_ufunc__ = None  # makes `NumPy scalar * objective` call __rmul__
 
     def __add__(self, other: object) -> Objective:
         """Return the sum with an objective or a penalty; 0, the start of `sum`, is ignored."""

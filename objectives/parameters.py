@@ -119,7 +119,7 @@ def check_traits(cls: type, given: Collection[str]) -> None:
 OF_Y = frozenset({Need.LABELS, Need.RESPONSE})
 
 
-# Key of a dataclass field's metadata that stores the check of the field's values.
+# Key under which the metadata of a dataclass field store the function that checks its values.
 CHECK = "check"
 
 

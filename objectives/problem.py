@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from ldr.objectives.objective import Objective
 
 
-# Largest optimality gap of a "global" optimum, relative to the value or to the sum of its terms.
+# Largest optimality gap of a "global" optimum, relative to the magnitude of the value's terms.
 PROVED_GLOBAL = 1e-8
 
 # Message for an optimality gap that is at the level of rounding errors.
@@ -233,7 +233,7 @@ class BoundObjective(Problem):
     def maps(self, M: Array) -> tuple[Array, ...]:
         """Return the linear map P (r x d) of each view."""
         blocks = self.blocks(M)
-        # In whitened coordinates `map` does not use its second argument, the lifted M: skip `lift`.
+        # The maps of whitened views do not need M in the original columns: it is not computed.
         white = all(view.coordinates.is_whitened for view in self.views)
         parts = zip(self.views, blocks, blocks if white else self.lift(M), strict=True)
         return tuple(view.coordinates.map(block, lifted) for view, block, lifted in parts)

@@ -66,7 +66,7 @@ REGISTRY = Registry()
 ALIASES = {"shared-response": "maxbet", "gcca": "mcca"}
 # Map from the names of methods in version 0.9 to their present names.
 RENAMED = {f"classical-{name}": name for name in ("lda", "cca", "maf", "gcpca")}
-# Names that until version 0.9 meant the variant of the method with orthonormal directions.
+# Map from names that changed their meaning after version 0.9 to the names of the old meaning.
 CHANGED = {name: f"orthogonal-{name}" for name in RENAMED.values()}
 # Map from the names of classes in version 0.9 to their present names.
 RENAMED_CLASSES = {f"Classical{name}": name for name in ("LDA", "CCA", "MAF", "GCPCA")}

@@ -151,8 +151,8 @@ def geometric_median(samples: Samples, frame: Frame) -> tuple[Array, list[str]]:
     ]
 
 
-# Function that returns a concave loss g(q) of squared distances q, g'(q) and g''(q). As g is
-# concave, PCA with the weights g'(q) does not increase the sum of losses.
+# Concave loss: a function of squared distances q that returns g(q), g'(q) and g''(q). Because g is
+# concave, PCA with the weights g'(q) does not increase the sum of the losses.
 Loss: TypeAlias = Callable[[Array], tuple[Array, Array, Array]]
 
 
@@ -353,7 +353,7 @@ def _squares(Z: Array, M: Array | None, Y: Array | None = None) -> Array:
     """Return squared distances of the rows from zero, or from the subspace of M."""
     if M is None:
         return np.einsum("ij,ij->i", Z, Z)
-    if M.shape[0] == M.shape[1]:  # with r = k components the residual is zero
+    if M.shape[0] == M.shape[1]:  # a square M spans the whole space, so that distances are zero
         return np.zeros(len(Z))
     squares = np.empty(len(Z))
     for rows in in_cache(Z, M):

@@ -168,7 +168,7 @@ class SDR(KernelMethod):
             Z = z.factor(self.response_width, None)[0]
             kind = partial(KernelRegression, Z=weighted(Z, w), ridge=ridge)
         else:
-            # Woodbury's identity for G = PC W^{-1} C'P: invert ridge W + C'PC, not G + ridge I.
+            # By Woodbury's identity a matrix of the landmarks, not of all rows, is inverted.
             made, Z, _ = near
             constant = float(np.vdot(Z, Z)) / ridge
             kind = partial(made, constant=constant, scale=1.0 / ridge, a=ridge, b=1.0)

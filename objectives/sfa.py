@@ -91,7 +91,7 @@ class SFA(StatedMethod, SlowMethod, OfFeatures):
             raise ArgumentError(f"degree must be 1 or 2, got {self.degree!r}")
         if self.degree == 2 and self.derivatives is not None:
             raise ArgumentError("derivatives= requires degree=1, without products of columns")
-        # Degree 2 multiplies centred features, which are dense and require the mean beforehand.
+        # With degree 2 centred features are multiplied: the mean is needed first, and dense data.
         from_sums = self.degree == 1 and self.derivatives is None
         self._set_traits(
             transposed=not self.whiten,
@@ -163,7 +163,7 @@ class OrthogonalSFA(NestedMethod, Shrinking, StatedMethod, SlowMethod, products=
         if self.shrinkage is None:
             return rows
         of_rows = rows.compact.rows
-        # A pair adds the variances of both of its rows to the scatter, which gives the factor 2.
+        # The difference of two independent rows has twice a row's variance: hence the factor 2.
         return moved(rows, ledoit_wolf(of_rows), 2.0 * count_pairs(of_rows, 1))
 
     def matrices(self, data: DataSums) -> RatioMatrices:

@@ -138,7 +138,7 @@ class OPCA(Shrinking, NoiseMethod, transposed=False, scale_free=True):
     def matrices(self, data: DataSums) -> PencilMatrices:
         signal, noise = data.views
         C, R = signal.scatter() / signal.n, noise.about_zero.scatter() / noise.n
-        # `offsets` returns zero, as `float()` does, because the noise scatter is not centred.
+        # The noise scatter is not centred and has no offset due to a mean: `float()` returns 0.
         return PencilMatrices(C, R, ridge=self.ridge, total=R + C, offsets=float)
 
 

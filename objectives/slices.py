@@ -67,7 +67,7 @@ def gradient_outer_product(
         check()
         gradients = weighted(K @ (a[:, None] * X) - (K @ a)[:, None] * X, weights) / width**2
         outer += gradients.T @ gradients
-    # `largest` times `sums` bounds the magnitudes of the summed terms, and thus rounding errors.
+    # Rounding errors are bounded by the largest entry of X times sums of absolute terms.
     largest = float(np.abs(X).max()) * np.sqrt(k) / width**2
     sums = length(weighted(product(K, np.abs(A)), weights))
     off = SUMS_ROUNDING * 2.0 * largest * sums / np.sqrt(n)

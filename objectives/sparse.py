@@ -143,9 +143,9 @@ class PenalisedLoadings(WeightedSum):
         loadings = term.bound.closed_form()
         assert loadings is not None
         V = self.lower([varimax(term.bound.lift(loadings)[0])])
-        # Half of the gradient -2 X'XV suffices, because soft(2A, 2t) = 2 soft(A, t).
+        # The thresholded 2X'XV is twice X'XV thresholded by half of the penalty's weight.
         covariances = -self.at(V).gradient
-        # A component with constant scores has zero covariances: its loadings V replace them.
+        # A component with constant scores keeps its loadings, because its covariances are zero.
         covariances = np.where(covariances.any(axis=0), covariances, V)
         assert self.penalty is not None
         M = self.penalty.prox(covariances, 1.0)

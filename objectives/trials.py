@@ -354,7 +354,7 @@ def joint_filters(objective: CSP, opened: Opened, r: int) -> JointFilters:
         lambda change: objective.second_moments(cast(DataSums, opened.at(change))), squares, given
     )
     C = np.array([whitened(part) for part in parts])
-    C = C * len(C) + (np.eye(C.shape[1]) - C.sum(axis=0))  # makes the matrices C average to I
+    C = C * len(C) + (np.eye(C.shape[1]) - C.sum(axis=0))  # the mean of the matrices C becomes I
     error = len(C) * whitened.error
     check_definite(C, opened.data.labels[1], error)
     sums = opened.at(Change())

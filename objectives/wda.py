@@ -37,8 +37,8 @@ from ldr.solvers.manifolds import Array
 from ldr.solvers.manifolds.manifold import sym
 from ldr.solvers.problem import Preconditioner
 
-# Number of distances that fit into the cache. A class is padded to the size of a larger one if it
-# has at least _LIKE times that size.
+# Number of distances that fit into the cache, and share of a larger class's size above which a
+# smaller class is padded to that size.
 _NUMBERS, _LIKE = 2**15, 0.75
 
 
@@ -93,7 +93,7 @@ def _like_sizes(codes: Codes, weights: Array | None) -> Iterator[tuple[Codes, Co
 _EPS = float(np.finfo(float).eps)
 # The preconditioner raises curvatures to at least this share of the largest curvature.
 _FLOOR = 1e-3
-# If an exponent is below -_FAR, the kernel is rescaled, with exponents of at least -_NOTHING.
+# Largest magnitude of the kernel's negative exponents: without rescaling, and after rescaling.
 _FAR, _NOTHING = 300.0, 690.0
 
 
@@ -303,8 +303,8 @@ _NO_COST = (
     "the value is a rounding error: reg is so small, compared with squared distances of rows, that "
     "the transport of a class to itself costs nothing; give a larger reg, or standardise=True"
 )
-# L-BFGS for WDA: number of steps before the first preconditioner, and memory. With a memory of 100
-# steps it needs two thirds of the evaluations that it needs with 20.
+# Two parameters of L-BFGS: number of steps before the first preconditioner, number of stored steps.
+# Storing 100 steps instead of 20 saves a third of the evaluations.
 _RENEWAL, _MEMORY = 5, 100
 # Number of rows above which only pairs of rows within random batches are used.
 _MOST_ROWS = 10_000
@@ -495,7 +495,7 @@ class Transport(Projected):
         across = H - M @ (M.T @ H)
         across = sym(across - (across @ M) @ M.T)
         bound = np.abs(across).sum(axis=1).max() + np.abs(multipliers).max()
-        # The second term raises eigenvalues in the span of M, so that their eigenvectors are last.
+        # A multiple of MM' is added so that eigenvectors in the span of M come last.
         values, V = np.linalg.eigh(across + 2.0 * bound * (M @ M.T))
         curvatures = np.abs(values[:, None] - multipliers)
         steepest = curvatures[: -len(multipliers)].max(initial=0.0)

@@ -22,10 +22,10 @@ from ldr.solvers.solver import VALUE_ROUNDING, Solver, State
 
 # Largest number of entries that become zero in one line search along a face of the L1 penalty.
 _FACES = 20
-# A gradient of the L1 penalty is outside the row space of Z if its relative residual exceeds this.
+# A vector is outside the row space of the predictors if its orthogonal part exceeds this share.
 _UNSEEN = 1e-8
-# An SVD, ten times slower, replaces a Cholesky decomposition if the ratio of its factor's least to
-# largest diagonal entry is below this value: the relative error of a step might exceed 1e-4.
+# If a Cholesky factor's least diagonal entry is below this share of the largest, the relative error
+# of a step may exceed 1e-4. An SVD then replaces the Cholesky decomposition.
 _INDEPENDENT = 1e-6
 
 

@@ -317,7 +317,7 @@ def _share(count: float) -> None:
     """Limit the threads of each BLAS library to `count`."""
     for library, before in zip(_libraries(), _before, strict=True):
         if before > 1:
-            # threadpoolctl 3.8 gives a library to one thread until `clear_controlling_thread` runs.
+            # threadpoolctl 3.8 ignores limits set by other threads than the controlling thread.
             clear = getattr(library, "clear_controlling_thread", lambda force: None)
             clear(force=True)
             library.set_num_threads(min(count, before))

@@ -28,15 +28,15 @@ from ldr.solvers.trust_region import TrustRegion
 
 # Tolerance of the tangent condition M'V + V'M = 0, relative to V.
 _TANGENT = 1e-13
-# Relative increases of f below _VALUE_NOISE, and steps below _ROUNDING |M|, are rounding errors.
+# Relative thresholds below which an increase of f, and a change of M, are rounding errors.
 _VALUE_NOISE, _ROUNDING = 1e-13, 1e-12
 # Armijo's condition: a step achieves this share of the decrease that the gradient predicts.
 _SUFFICIENT = 1e-4
 # Largest factor by which the step size changes between iterations.
 _GROWTH = 10.0
-# On a fixed support Newton's method stops when it has reduced the gradient by the factor _FLATTER,
-# because the support may still change. If this gradient is below _NEAR_THE_END times the tolerance,
-# the support is likely final, and Newton's method continues to convergence.
+# While the support may change, Newton's method on a fixed support stops when the gradient is
+# smaller by the first factor. If that gradient is below the second factor times the tolerance,
+# Newton's method continues to convergence, because the support is probably final.
 _FLATTER, _NEAR_THE_END = 0.1, 1e4
 
 

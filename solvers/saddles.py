@@ -21,8 +21,8 @@ from ldr.solvers.solver import AnySolver, Observer, Run, Stopping, minimise
 
 # A negative curvature below this share of the largest curvature is a rounding error.
 _NEGATIVE = 1e-6
-# The sign of the Hessian's least eigenvalue is decided if the residual is below _DECIDED times the
-# eigenvalue, after at least _LEAST_STEPS steps.
+# The sign of the Hessian's least eigenvalue is decided when the relative residual of its
+# eigenvector is below this tolerance. The second constant is the least number of Krylov steps.
 _DECIDED, _LEAST_STEPS = 1e-4, 10
 
 
@@ -92,7 +92,7 @@ def _least_ritz_pair(
         basis[k - 1], images[k - 1] = V.ravel(), point.hessian(V).ravel()
         T[k - 1, :k] = T[:k, k - 1] = basis[:k] @ images[k - 1]
         if preconditioner is None and k % (_LEAST_STEPS // 2):
-            # A Hessian product extends the Krylov space like a residual, but without eigenvectors.
+            # A Hessian product extends the basis like a residual, which would need eigenvectors.
             V = images[k - 1].reshape(V.shape)
         else:
             least, vectors = scipy.linalg.eigh(

@@ -16,7 +16,7 @@ from ldr.solvers.problem import Problem, RiemannianPoint, RiemannianProblem
 
 # Number of entries of M up to which a dense Hessian is decomposed.
 _EXACT = 400
-# A curvature is zero if it is below FLAT times the largest curvature, or below _NONE |f|.
+# A curvature counts as zero below these shares of the largest curvature and of |f|.
 FLAT, _NONE = 1e-10, 1e-12
 
 

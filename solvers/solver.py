@@ -215,8 +215,8 @@ class Solver(Brief, ABC, Generic[S]):
 AnySolver: TypeAlias = Solver[Any]
 
 
-# f is piecewise constant if values at random points differ by more than _DIFFERENT |f|, while all
-# gradients are below _NO_SLOPE times the difference.
+# f is piecewise constant if its values at random points differ and all gradients are zero, up to
+# thresholds: of the difference relative to |f|, of gradients relative to the difference.
 _DIFFERENT, _NO_SLOPE = 1e-10, 1e-8
 # If no step decreases f, a gradient below this share of the scale of f is a rounding error, and a
 # larger gradient indicates wrong derivatives.

@@ -16,7 +16,7 @@ from ldr.solvers.solver import Solver, State
 
 # Step size of the first epoch (pass over the data).
 _FIRST_RATE = 0.2
-# Least cosine of a pair (s, y) of L-BFGS that is used: noise in gradients decreases the cosine.
+# L-BFGS drops a step whose cosine with the gradient's change is smaller, which indicates noise.
 _LEAST_CURVATURE = 1e-2
 
 

@@ -164,8 +164,8 @@ class SelfConsistentField(Solver[FieldState]):
         # Rounding error of the ratio tr(M'AM) / tr(M'BM) when its exact value is zero.
         rounding = 8 * _EPS * abs(ratio.A.trace()) / max(ratio.B.trace(), _TINY)
         while True:
-            # The shift slightly exceeds the trace ratio: if one column dominates B, A - ratio B has
-            # an eigenvalue that is zero up to rounding, whose sign would be random.
+            # If one column dominates B, the trace ratio as shift makes an eigenvalue of A - shift B
+            # zero up to rounding, with a random sign. A slightly larger shift avoids this.
             shift = _beyond(-old.value, tangents) + 8 * _EPS * abs(old.value)
             M, span = _next(ratio, shift, old.M, span)
             new = problem.at(M)
@@ -174,7 +174,7 @@ class SelfConsistentField(Solver[FieldState]):
             if gain < -nothing and len(tangents) == 2:  # the shift overshot the ratio's maximum
                 tangents = ()
                 continue
-            if span is M:  # eigenvectors M of A - shift B: their eigenvalues have a known slope
+            if span is M:  # eigenvalues of A - shift B have a known derivative in the shift
                 slope = -float(np.vdot(M * ratio.weights, ratio.B @ M))
                 tangents = (*tangents[-1:], Tangent(shift, slope * (shift + new.value), slope))
             if gain < -nothing:  # only rounding errors can decrease the ratio

@@ -52,7 +52,7 @@ def truncated_cg(
     z = residual if preconditioner is None else preconditioner(M, residual)
     rz = inner(M, residual, z)
     direction = -z
-    VV, VD, DD = 0.0, 0.0, rz  # inner products of V and D in the preconditioner's metric
+    VV, VD, DD = 0.0, 0.0, rz  # products of step V and direction D in the preconditioner's metric
     products = 0
     for products in range(1, 1 + int(min(most, max(manifold.dimension, 1)))):
         HD = point.hessian(direction)
@@ -99,14 +99,14 @@ def _first_radius(
 _ROUNDING = 1e4 * float(np.finfo(float).eps)
 # Least tolerance of the inner iteration, as a share of the solver's tolerance.
 _INNER_MARGIN = 0.1
-# The radius decreases if the ratio of actual to predicted decrease is below _POOR, and may grow if
-# it is above _GOOD (Nocedal and Wright, Numerical Optimization, algorithm 4.1).
+# Ratios of actual to predicted decrease below which the trust region's radius decreases, and above
+# which it may grow (Nocedal and Wright, Numerical Optimization, algorithm 4.1).
 _POOR, _GOOD = 0.25, 0.75
 _SHORTER, _LONGER = 0.25, 2.0
-# The full Hessian is computed if M has at most this many entries, and the inner iteration took at
-# least as many Hessian products as the manifold has dimensions.
+# Largest number of entries of M for which the full Hessian may become the preconditioner. It does
+# so if conjugate gradients took as many products with it as the manifold has dimensions.
 _FEW_NUMBERS = 1000
-# After a poor step: largest number of corrections, and of Hessian products in each correction.
+# Largest number of further steps that correct a poor step, and of Hessian products in each.
 _CORRECTIONS, _SHORT = 3, 20
 
 

@@ -25,7 +25,7 @@ import typer
 from ldr.objectives.docstrings import described
 from ldr.types import Argument
 
-# Command-line options: flags (if other than the name), placeholder of the value, help text.
+# Each entry has a parameter's name, its flags if named differently, a placeholder and a help text.
 _ENTRIES = described("""
 Parameters
 ----------
@@ -203,7 +203,7 @@ def literal(text: str) -> object:
         return text
 
 
-# Map from each input that an objective can require to its attribute and command-line option.
+# Each input that an objective may require has an attribute and a command-line option.
 NEEDED = {
     "labels": ("label", "--label COLUMN"),
     "response": ("label", "--response COLUMN"),

@@ -120,7 +120,7 @@ def estimator_of(method: type[Objective]) -> type[Named]:
         "fit": taking(Projection.fit, method),
         "partial_fit": available_if(from_sums)(taking(Projection.partial_fit, method)),
     }
-    # Classifiers and regressors keep scikit-learn's score; the score of others is the objective.
+    # Classifiers and regressors keep scikit-learn's `score`; other estimators return the objective.
     if not issubclass(bases[0], (ClassifierMixin, RegressorMixin)):
         namespace["score"] = available_if(of_points)(taking(Projection.score, method))
     if Need.DISTANCES in method.needs:

@@ -275,7 +275,7 @@ def bootstrap(
         for k, P in enumerate(as_tuple(result.P))
     ]
     scores = None
-    if not objective.traits.transposed:  # scores, the projected samples, are aligned instead of P
+    if not objective.traits.transposed:  # draws are aligned by their scores, not by their maps
         views = zip(sampled.data.views, as_tuple(result.mean), strict=True)
         scores = np.hstack([view.dense() - mean for view, mean in views])
     return Bootstrap(

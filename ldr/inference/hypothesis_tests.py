@@ -56,8 +56,8 @@ _MOVED = {
 class Null:
     """Null hypothesis of a method on its data; draws data under the hypothesis."""
 
-    kind: str  # kind of permutation, a key of `NULLS`
-    moved: str  # the permuted part of the data, a key of `_MOVED`
+    kind: str  # how samples are permuted: "rows", "within", "groups" or "shift"
+    moved: str  # permuted data: "response", "second view", "background", "columns" or "order"
     views: tuple[Array, ...]  # arrays of shape (n, d); the last may be background data
     y: np.ndarray | None
     sampled: Sampled
@@ -679,10 +679,10 @@ def _of_correlations(d: Array, n: int, p: int, q: int) -> list[Statistic]:
     # Multivariate tests that combine the canonical correlations of all directions.
     s, ratios = len(d), d**2 / (1.0 - d**2)
     V, U, largest = float(np.sum(d**2)), float(np.sum(ratios)), float(ratios[0])
-    b = n - 1 - p - q  # error degrees of freedom n - 1 - q, minus the number p of responses
+    b = n - 1 - p - q  # sample size minus 1 for the mean, minus the columns of both sets
     df1, df2 = s * max(p, q), s * (b + s)
     of_all = [_F("Pillai", 0, V, V / (s - V) * df2 / df1, df1, df2)]
-    if b > 3:  # McKeon's F approximation requires b > 3
+    if b > 3:  # McKeon's F approximation divides by b - 3, which must be positive
         c = (b - 1 + p) * (b - 1 + q) / (b * (b - 3))
         df = 4 + (p * q + 2) / (c - 1)
         F = U * df / (p * q) * (b - 1) / (df - 2)

@@ -252,8 +252,8 @@ _STEP, _SHORTER = 2e-3, 4.0
 _STEPS = 8
 # A function counts as smooth if extrapolated derivatives differ relatively by at most this.
 _ALIKE = 1e-5
-# The extrapolation ends if its estimated relative error is at most _GOOD. It also ends if the error
-# is at most _ROUNDED and a shorter step does not reduce it: rounding errors then dominate.
+# The extrapolation ends when its relative error is below the first value, or when it is below the
+# second and a shorter step does not reduce it: rounding errors then dominate.
 _GOOD, _ROUNDED = 1e-9, 1e-7
 # Changes of the gradient and of f count as zero below these shares of |gradient| and |f|.
 _NOTHING = 1e-7, 1e-2

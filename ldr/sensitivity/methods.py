@@ -255,7 +255,7 @@ def of_dynamics(X: Traced, M: Traced, *given: Traced, skew: bool) -> Observed:
         states, moves = middles_and_steps(Z)
     V, Y = moves / pace, states @ M / place
     S, T = Y.T @ Y, (V @ M).T @ Y
-    if skew:  # the best skew-symmetric D solves the Lyapunov equation DS + SD = T - T'
+    if skew:  # the skew-symmetric least-squares solution solves a Lyapunov equation
         unit = jnp.eye(len(S))
         D = jnp.linalg.solve(jnp.kron(unit, S) + jnp.kron(S, unit), (T - T.T).ravel())
         D = D.reshape(S.shape)
@@ -600,7 +600,7 @@ def known(optimum: Optimum, objective: Objective, data: Data) -> Known | None:
     if any(one.is_sparse or one.stored for one in samples):
         return None
     kept = zip(optimum.problem.blocks(optimum.M), data.views, strict=True)
-    # Formulas below that require `whole` hold only if M has one row for each column of the data.
+    # Some of the following formulas hold only if M has one row for each column of the data.
     whole = all(len(block) == view.d for block, view in kept)
     plain = all(one.marks is None for one in samples)
     kinds: list[Callable[[Optimum, Objective, Data], Known | None]] = []

@@ -19,7 +19,7 @@ from ldr.solvers.problem import RiemannianProblem
 from ldr.solvers.second_order import FlatError, HessianInverse
 from ldr.tables import Directions
 
-# Two points M share a Hessian if their distance is below this share of the norm of M.
+# Relative change of M below which the Hessian at the old M is used again.
 _SHORT = 1e-9
 _STEPS = 3
 # Eigenvectors are arbitrary if the relative difference of their eigenvalues is below this value.

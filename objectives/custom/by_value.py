@@ -24,7 +24,7 @@ Address = tuple[str, str]
 
 # Objects that were pickled or unpickled in this process, by a unique name.
 _known: WeakValueDictionary[str, object] = WeakValueDictionary()
-# Stack of objects that are being pickled: a function of each object refers to the next one.
+# Stack of the nested objects that are being pickled, to detect circular references.
 _underway: list[object] = []
 _pickling = threading.RLock()
 

@@ -143,7 +143,7 @@ class JaxOfRows(Jax):
         return weighted
 
 
-# Number of rows on which a declared sum over rows is compared with the sum of its parts.
+# Number of rows on which an objective declared as a sum over rows is tested for additivity.
 TESTED_ROWS = 200
 
 
@@ -290,7 +290,7 @@ class CustomObjective(Objective):
         wanted = f"f({written(k)}) or f({written(k, 'y')})"
         takes_y = 2 * k < required_parameters(function, "function", (2 * k, 2 * k + 1), wanted)
         named, name = hasattr(function, "__name__"), name_of(function)
-        documentation = function.__doc__ if named else None  # partial.__doc__ describes `partial`
+        documentation = function.__doc__ if named else None  # a partial has its class's docstring
         text = inspect.cleandoc(documentation or "")
         arguments = written(k, *["y"] * takes_y)
         attributes = {

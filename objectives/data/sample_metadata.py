@@ -178,7 +178,7 @@ def shown(label: object) -> str:
 
 
 Array = npt.NDArray[np.float64]
-# If two weights have a larger ratio, the rounding errors of sums may exceed the smallest terms.
+# Largest ratio of two weights: rows of smaller weight could be lost in rounding errors of sums.
 _RANGE = 1e12
 
 

@@ -399,7 +399,7 @@ def _length(other: Samples | Cells) -> int:
     return other.n if isinstance(other, Samples) else len(other)
 
 
-# Cached sums over rows. A key is the pickle of two functions: sum of a block, sum of two results.
+# Cached sums over rows. Each key pickles two functions: one sums a block, the other adds two sums.
 Totals = dict[bytes, Any]
 
 

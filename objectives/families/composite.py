@@ -443,7 +443,7 @@ def _manifold(
     bounds: Sequence[BoundObjective], maps: Sequence[tuple[Array | None, ...]], penalised: bool
 ) -> Manifold:
     """Return the common manifold: Grassmann only if all terms have it and there is no penalty."""
-    factors = list(bounds[0].manifold.factors)  # one factor per view, then one per model parameter
+    factors = list(bounds[0].manifold.factors)  # one manifold per view, then one per parameter
     for view in range(len(maps[0])):
         kinds = [bound.manifold.factors[view] for bound in bounds]
         pairs = zip(kinds, (T[view] for T in maps), strict=True)
@@ -487,7 +487,7 @@ def _as_trace(
         trace, weight = term.bound, unit * term.weight
         if not (isinstance(trace, Trace) and trace.plain and isinstance(trace.A, np.ndarray)):
             return None
-        if trace.searched is not None:  # the quadratic form A is restricted to some directions of X
+        if trace.searched is not None:  # A is known only in the subspace that iterations found
             return None
         (T,) = term.maps
         A += (weight * trace.scale) * (trace.A if T is None else T.T @ trace.A @ T)

@@ -60,7 +60,7 @@ class Gram(Projected):
         """Return True if the median distance of the rows determines the width."""
         return getattr(self.objective, width, None) is None
 
-    if TYPE_CHECKING:  # subclasses with f bilinear in kernel matrices K, K_z define these members
+    if TYPE_CHECKING:  # defined by subclasses whose f is bilinear in two kernel matrices
 
         @property
         def of_rows(self) -> Gram:
@@ -130,12 +130,11 @@ def kernel_width(X: Array, weights: Array | None, r: int, d: int) -> float:
     return width
 
 
-# By default the kernel matrix is exact for up to _FEW_ROWS rows. With more rows a pivoted Cholesky
-# decomposition approximates it, if _MOST_PIVOTS pivots leave a negligible share of the trace.
+# Number of rows above which a pivoted Cholesky decomposition may approximate the kernel matrix.
 _FEW_ROWS = 500
 _MOST_PIVOTS = 300
-_NEGLIGIBLE, _NEGLIGIBLE_Z = 1e-10, 1e-8
-# Without a Cholesky approximation the kernel matrix is exact for up to this number of rows.
+_NEGLIGIBLE, _NEGLIGIBLE_Z = 1e-10, 1e-8  # shares of the trace, for X and for the response
+# Number of rows above which random landmarks approximate the kernel matrix if pivots do not.
 _EXACT_ROWS = 2000
 _DEFAULT = 200
 
@@ -165,7 +164,7 @@ def landmarks_of(name: str, samples: Samples, landmarks: int | str | None) -> in
     return m
 
 
-# Result of `approximation`: constructor of the problem, factor Z of K_z = ZZ', and a message.
+# Constructor of an approximate problem, factor Z of the response's kernel matrix ZZ', and message.
 Approximation = tuple[Callable[..., "Landmarks"], Array, str]
 
 
@@ -240,7 +239,7 @@ class LandmarkPoint(ProjectedPoint):
         self._K = gaussian(self._V, self._V[n:], problem.width)
         self._C, self._W = self._K[:n], self._K[n:]
         np.fill_diagonal(self._W, 1.0)
-        # Landmarks other than pivots can nearly coincide: a jitter keeps the matrix nonsingular.
+        # Random landmarks can nearly coincide, so that their kernel matrix needs a larger jitter.
         jitter = 1e-12 if problem.pivoted else 1e-6
         self._L = np.linalg.cholesky(self._W + jitter * np.eye(len(self._W)))
 
@@ -351,7 +350,7 @@ class LandmarkPoint(ProjectedPoint):
         if problem.b:
             dCQ = _centred(product(dC, Q))
             dEQ += problem.b * cross_product(self._C, dCQ)
-        # The derivative of (aW + b C'PC) Q = C'Z, which Q solves, contains both dC' and dC.
+        # dQ solves the derivative of Q's linear equations, which contain C on both sides.
         dQ = self._solve(cross_product(dC, self._residual) - dEQ)
         lefts, rights = self._residual, dQ
         if problem.b:

@@ -29,14 +29,13 @@ if TYPE_CHECKING:
 
 Codes: TypeAlias = NDArray[np.intp]
 Grouped = TypeVar("Grouped")
-# A symmetric n x n matrix K of weights of pairs of rows: an array, or an object with products KY.
+# A symmetric matrix (n, n) with a weight for each pair of rows, as an array or for products only.
 Kernel: TypeAlias = Array | Between
 # Derivative of pairwise weights with respect to the rows; None if the weights are constant.
 MovingKernel: TypeAlias = "HeatedEdges | NeighbourWeights | None"
-# Least eigenvalue of a denominator matrix scaled to a unit diagonal. Below _LEAST a problem is
-# solved alone, not in a stack of problems; below _LEAST_RANK the matrix counts as singular.
+# A problem in a stack is solved alone if its scaled denominator has an eigenvalue below this.
 _LEAST = 1e-4
-_LEAST_RANK = 1e-9
+_LEAST_RANK = 1e-9  # a matrix of unit diagonal with a smaller eigenvalue is singular
 
 
 class RowSums(Protocol):

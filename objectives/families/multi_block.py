@@ -46,8 +46,8 @@ from ldr.solvers.manifolds import Array, Product, Stiefel, polar_factor
 from ldr.solvers.manifolds.manifold import qr_factor, sym, thin_svd
 from ldr.solvers.problem import Point, Preconditioner, Problem
 
-# Number of random initial points for two views, and for more views. If the digits data are split
-# into three views, one of four initial points leads to the best value.
+# Numbers of random initial points: for two views, and for three or more. On the digits data, split
+# into three views, one of four points leads to the best value.
 _STARTS_OF_TWO, _STARTS = 5, 10
 # Correlation above which two components of a view are nearly collinear.
 _ALIKE = 0.95
@@ -607,7 +607,7 @@ def largest_ratio(Q: Array, C: Array, M: Array, iterations: int = 100) -> tuple[
         ratio = float(np.vdot(M, Q @ M)) / below
         if not best < ratio < math.inf:
             break
-        # An increase of the ratio by 2 eps is a rounding error, which `proven_ratio` bounds.
+        # A relative increase by at most 2 eps may be a rounding error: the iteration ends.
         done = ratio <= best * (1 + 2 * _EPS)
         best, found = ratio, M
         if done:

@@ -52,7 +52,7 @@ _BLOCK_NUMBERS = 2**16
 # Up to this number of pairs of rows, W and dW are cached for Hessian products (32 MiB a matrix).
 _KEPT = 2**22
 
-# For some rows D of distances: value phi(D), W = dphi/dD, and map dD -> dW (may overwrite dD).
+# Value, gradient and Hessian product at some distances. The product may overwrite its argument.
 Told = tuple[float, Array, Callable[[Array], Array]]
 
 

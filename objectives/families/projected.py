@@ -192,7 +192,7 @@ class DenseRows:
 _SAMPLE_ROWS, _LEAST_SAMPLE, _MANY = 100, 2000, 4
 # Optima on a sample of the rows are equal if their relative difference is below this threshold.
 SAME = 1e-3
-# Largest length, relative to M, of a Newton step from an initial point to a known optimum.
+# Relative length of a Newton step to a known optimum below which an initial point is skipped.
 _SHORT = 0.1
 _ROUGHLY = Stopping(1e-4, 50)
 

@@ -29,9 +29,9 @@ from ldr.solvers.problem import Point, Problem
 # Number of rows in the sample from which initial points are computed.
 SAMPLE_ROWS = 20_000
 
-# Stochastic solvers: number of parts of the rows, and least number of rows per column in a part.
+# Stochastic solvers divide the rows into at most this number of parts.
 _PARTS = 32
-_PART_ROWS = 10
+_PART_ROWS = 10  # least number of rows in a part for each column of X
 
 Kept = TypeVar("Kept", bound=Point)
 

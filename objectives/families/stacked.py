@@ -14,7 +14,7 @@ from ldr.objectives.statistics.products import Between
 from ldr.objectives.statistics.time import check_lag
 from ldr.solvers.manifolds import Array
 
-# If within-class / total scatter is below this, total - between-class scatter loses digits.
+# The within-class scatter is not computed by subtraction if it is below this share of the total.
 _CANCELLED = 1e-3
 
 

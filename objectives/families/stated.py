@@ -109,7 +109,7 @@ class SampleRows:
             counts = np.ones(given.n) if given.weights is None else given.weights
             shares = counts / given.weight
         rest = self.samples.reduce(partial(_shared, mean=mean), added, shares)
-        return [mean + rest] if given.is_sparse else [mean, rest]  # mean + rest would lose digits
+        return [mean + rest] if given.is_sparse else [mean, rest]  # two vectors keep all digits
 
     def about(self, shares: Array) -> SampleRows:
         other = SampleRows(self.given, self.change, shares)

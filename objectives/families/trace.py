@@ -84,7 +84,7 @@ class Trace(BoundObjective):
     is_square: bool = field(default=False, kw_only=True)
     outside: float | None = field(default=0.0, kw_only=True)
     doubt: float = field(default=0.0, kw_only=True)
-    _size: float = field(default=1.0, init=False)  # the solver uses A / _size, which is of order 1
+    _size: float = field(default=1.0, init=False)  # power of two by which A is divided
     _by_krylov: list[Ritz] = field(default_factory=list, init=False)
 
     plain = True  # f depends on M through tr(M'AM) only

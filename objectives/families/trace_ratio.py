@@ -149,7 +149,7 @@ class TraceRatioPoint(Point):
         weighted = M * problem.weights
         self.denominator = float(np.vdot(weighted, self._BM)) + problem.left_out
         a = float(np.vdot(weighted, self._AM))
-        # For a minimised ratio A is negative semidefinite: a positive trace is a rounding error.
+        # If the ratio is minimised, A is minus the numerator: a positive trace is a rounding error.
         self._rho = (a if problem.objective.sense == "max" else min(a, 0.0)) / self.denominator
         self.value = 0.0 - self._rho  # 0.0 - x is never negative zero
         G = (-2.0 / self.denominator) * (self._AM - self._rho * self._BM)
@@ -216,7 +216,7 @@ class TraceRatio(BoundObjective, Compared):
     sibling: str = field(default="", kw_only=True)
     inside: Array = field(init=False)
     left_out: float = field(default=0.0, init=False)
-    _size: float = field(default=1.0, init=False)  # the solver uses B / _size, which is of order 1
+    _size: float = field(default=1.0, init=False)  # power of two by which A and B are divided
     _rank: int = field(init=False)  # numerical rank of B after scaling to a unit diagonal
 
     def __post_init__(self) -> None:
@@ -304,7 +304,7 @@ class TraceRatio(BoundObjective, Compared):
 
     @cached_property
     def _heuristic(self) -> Array:
-        # For semidefinite A the pair (A, B + |A|) has the eigenvectors of (A, B), in their order.
+        # Adding a semidefinite A (or -A) to a singular B keeps the eigenvectors and their order.
         size = self.A if self.objective.sense == "max" else -self.A
         B = self.B if self.definite else size + self.B
         _, vectors = generalised_top_eigenvectors(self.A, B, self.r)
@@ -414,7 +414,7 @@ class TraceRatio(BoundObjective, Compared):
         if math.isinf(self.outside):
             return True
         value, eps = self.at(M).value, float(np.finfo(float).eps)
-        if self.outside == 0.0:  # rounding errors are relative to the terms of M'BM
+        if self.outside == 0.0:  # M'BM must exceed the rounding errors of its terms
             lengths = np.sqrt(np.einsum("ij,ij->j", M, self.B @ M))
             M = M / np.where(lengths > 0, lengths, 1.0)
             shares, Q = np.linalg.eigh(sym(M.T @ self.B @ M))

@@ -331,7 +331,7 @@ def _root(given: Unwhitened, first: SumOfSquares) -> tuple[Array, Array]:
     varied, name = given.varied(first)
     check_varies(varied, name)
     T, inverse, _ = inverse_root(varied)
-    if first.total is not None:  # refuse a B far below the total scatter
+    if first.total is not None:  # refuse a B that is too small relative to the total scatter
         with np.errstate(over="ignore", invalid="ignore"):
             check_comparable(np.sum(T * (first.total @ T), axis=0), name)
     return T, inverse
@@ -347,8 +347,8 @@ def _of_rows(
     """
     (T, back), (varied, name) = root, given.varied(sums)
     d, tolerance, scale = len(T), rank_tolerance(len(T)), given.sizes(first)[:, None]
-    sized = scale * T  # entry (i, j): size of old column i's term in new column j
-    # Columns without variance are left out first, combinations of the others by eigenvectors.
+    sized = scale * T  # entry (i, j): magnitude of column i's contribution to new column j
+    # First columns without variance are left out, then combinations of columns without variance.
     there = diagonal(varied) > tolerance**2 / d * np.sum(sized * sized, axis=0)
     W, inverse, _ = inverse_root(np.where(there[:, None] & there, varied, 0.0))
     squares, turn = np.linalg.eigh(cross_product(sized @ W, sized @ W))
@@ -381,7 +381,7 @@ def _of_rows(
     W = W @ more
     lift, inverse = T @ W, less @ inverse @ back
     terms = np.sum((sized @ nothing) ** 2, axis=0)
-    # Variation in an excluded direction is no rounding error if it exceeds 8 eps of its terms.
+    # Rounding errors of an excluded direction are at most 8 eps, relative to the summed terms.
     varies = _varies_along(nothing, varied, (8.0 * _EPS) ** 2 * terms)
     varies = varies or (given.computed and nothing.size > 0)
     if first.total is not None:

@@ -74,7 +74,7 @@ def apart(aa: LinearOperator, bb: LinearOperator) -> LinearOperator:
 
 # Number of extra columns of a block, which accelerate the convergence of the wanted eigenvectors.
 GUARDS = 4
-# The preconditioner is positive, because its shift cancels at most this share of the ridge.
+# The preconditioner's diagonal stays positive if a shift cancels at most this share of the ridge.
 _SHARE = 0.9
 # A component Xm is constant if its variance is at most this share of sum_j m_j^2 var(x_j).
 _EMPTY = 1e-10

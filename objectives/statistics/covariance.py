@@ -19,11 +19,11 @@ from ldr.solvers.manifolds import Array
 
 # Largest order of a covariance or Gram matrix that is computed as a dense matrix.
 _LEAST_ORDER = 2000
-# Ratio d / r of columns to components above which block Krylov replaces the covariance of dense
-# data: at this ratio block Krylov takes half of the time that the covariance takes.
+# Ratio of the covariance's order to the number of components, above which block Krylov is applied
+# to dense data. At this ratio block Krylov takes half of the time of the covariance matrix.
 _COLUMNS_PER_VECTOR = 150
-# Ratio of times per scalar multiplication: products of the covariance with vectors, relative to the
-# computation of the covariance.
+# A multiplication in a product of the covariance with a vector takes this many times as long as one
+# in the computation of the covariance matrix.
 _SQUARED_PER_PRODUCT = 25
 
 
@@ -84,7 +84,7 @@ class CovarianceOperator:
     def worth_squaring(self, products: int) -> bool:
         """Return True if `squared` and a proof by Cholesky factors cost less than `products`."""
         order, longest = sorted(self.samples.shape)
-        cost = order * (1.0 + 2.0 * order / longest)  # the second term is the Cholesky proof
+        cost = order * (1.0 + 2.0 * order / longest)  # matrix product plus proof of optimality
         affordable = order <= WIDE and not (self.samples.is_sparse or self.samples.stored)
         return affordable and cost <= _SQUARED_PER_PRODUCT * products
 

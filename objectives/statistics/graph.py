@@ -79,7 +79,7 @@ def linked_form(samples: Samples, K: Between, centre: Centre = ()) -> Array:
         return symmetric(Z.T @ (K @ Z))
     columns = F.tocsc()
     there = np.diff(columns.indptr) > 0
-    if columns.nnz > np.count_nonzero(there):  # groups overlap, so that class sums do not apply
+    if columns.nnz > np.count_nonzero(there):  # some row belongs to several groups
         Z = np.asarray(F @ _centred(samples, centre))
     else:
         codes, shares = np.zeros(samples.n, dtype=np.intp), np.zeros(samples.n)

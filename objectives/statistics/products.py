@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 
 Rows = TypeVar("Rows", "csr_array", Array)
 
-# A column with a smaller share of nonzeros has a mean of at most NO_SHIFT standard deviations.
+# Share of nonzeros in a column, below which its mean is too small to need a shift of the rows.
 _NEARLY_FULL = NO_SHIFT**2 / (1.0 + NO_SHIFT**2)
 
 
@@ -93,7 +93,7 @@ def scaled_rows(rows: Rows, weights: Array | None) -> Rows:
 
 # A variance below this share of the column's mean square is a rounding error.
 _CONSTANT = 1e-14
-# Unit-norm columns are equal if products with _TELLING random vectors agree within _DIFFERENT.
+# Equal unit-norm columns have equal products with random vectors: number of vectors, tolerance.
 _TELLING, _DIFFERENT = 3, 1e-11
 # The product X'LZ is stored if it has at most this many nonzero entries per entry of X.
 _FILLED = 4.0

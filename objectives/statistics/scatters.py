@@ -194,7 +194,7 @@ def _class_pilots(samples: Samples, codes: Codes, counts: Codes | Array) -> Arra
     first_rows = np.empty(len(counts), dtype=np.intp)
     weights = samples.weights
     counting = (np.arange(samples.n) if weights is None else np.flatnonzero(weights))[::-1]
-    first_rows[codes[counting]] = counting  # in descending order, so that the first row is kept
+    first_rows[codes[counting]] = counting  # rows descend, so that each class keeps its first row
     rows = pilot_rows(samples)
     if len(rows) < len(counting):
         rows = np.union1d(rows, first_rows)

@@ -28,9 +28,9 @@ _PILOT_ROWS = 256
 # Rows are not shifted if all means are within this many standard deviations of zero. Omitting the
 # shift saves a copy and a fifth of the time, and multiplies relative errors by at most 26.
 NO_SHIFT = 5.0
-# Number of entries up to which class sums avoid the import of scipy.sparse (10 ms).
+# Up to this number of entries class sums do not use scipy.sparse, whose import takes 10 ms.
 _FEW_NUMBERS = 2**15
-# A block of columns has at most _ROWS_NUMBERS entries, but at least _LEAST_COLUMNS columns.
+# Least number of columns in a block, and largest number of entries in a block of more columns.
 _LEAST_COLUMNS, _ROWS_NUMBERS = 2, 2 * BLOCK_NUMBERS
 
 
@@ -244,7 +244,7 @@ def class_sums(rows: Array, codes: Codes, n_classes: int) -> Array:
     return np.asarray(sums, dtype=np.float64).reshape(n_classes, d)
 
 
-# A position among n sorted values is rounded to an integer that differs by at most _ROUNDED n.
+# A quantile's position is rounded to an integer if rounding changes it by at most this share of n.
 _ROUNDED = 1e-14
 
 
@@ -306,7 +306,7 @@ def even_rows(n: int, count: int, weights: Array | None = None) -> Codes:
         return np.linspace(0, n - 1, min(n, count)).astype(np.intp)
     ends = np.cumsum(weights)
     rows = np.searchsorted(ends, even_rows(int(ends[-1]), count), side="right")
-    return rows.clip(max=n - 1)  # rounding errors of a large sum of weights may give the index n
+    return rows.clip(max=n - 1)  # rounding errors of the weights' sum can lead past the last row
 
 
 def _are_shares(weights: Array) -> bool:

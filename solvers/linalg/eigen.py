@@ -113,10 +113,10 @@ def stacked_roots(S: Array) -> tuple[Array, Array]:
     return vectors / roots[:, None, :] / scale[:, :, None], values[:, 0]
 
 
-# Share of eigenvectors below which LAPACK's driver for selected eigenvectors is faster. Both are
-# equally fast at a share of 0.15 to 0.2 for orders 64 and 128, 0.1 for 256, 0.25 for 512.
+# Share of eigenvectors below which LAPACK's driver for selected eigenvectors is faster than the
+# driver for all. For orders from 64 to 512 the exact threshold varies from 0.1 to 0.25.
 _PARTIAL_SHARE = 0.15
-# Block Krylov replaces LAPACK for r eigenvectors above order max(_MANY, _MANY_PER_VECTOR r).
+# Block Krylov replaces LAPACK above the first order, and above the second for each eigenvector.
 _MANY, _MANY_PER_VECTOR = 1000, 150
 # A matrix is not graded if the largest entries of its rows differ by less than this factor.
 _ALIKE = 1e4
@@ -131,12 +131,11 @@ def top_eigenvectors(A: Array, r: int) -> tuple[Array, Array]:
     """
     graded, d = is_graded(A), len(A)
     if r < _PARTIAL_SHARE * d:
-        # A direct call of LAPACK avoids scipy.linalg.eigh's checks, which take as long as a small
-        # problem. A.T is in Fortran order. If eigenvalues tie, dsyevr may find fewer than r
-        # eigenpairs; `found` is their number.
+        # Calling LAPACK directly avoids the checks of scipy.linalg.eigh, which take as long as a
+        # small problem. The transposed array is in Fortran order, which LAPACK requires.
         with decomposing(d):
             values, vectors, found, _, failed = dsyevr(A.T, range="I", il=d - r + 1, iu=d, lower=1)
-        if not failed and found == r:
+        if not failed and found == r:  # with ties LAPACK may find fewer than r eigenpairs
             values, vectors = values[:r][::-1], np.ascontiguousarray(vectors[:, :r][:, ::-1])
             enough = _SMALL * length(A) if graded else 0.0
             if not graded or np.abs(values).min() >= enough:

@@ -12,9 +12,10 @@ from ldr.solvers.manifolds.manifold import sym
 
 # Number of extra columns of a block, which accelerate the convergence of the wanted eigenvectors.
 _OVERSAMPLING = 6
-# A basis has at most _BLOCKS blocks. It may have _FEWEST_BLOCKS blocks whatever their size.
+# Largest number of blocks in a Krylov basis, and the number that is allowed for any block size.
 _BLOCKS, _FEWEST_BLOCKS = 8, 3
-_ROOM_NUMBERS = 2**23  # largest number of entries of a longer basis and its matrix products
+# Memory limit of a Krylov basis V and its product AV: largest number of entries of both matrices.
+_ROOM_NUMBERS = 2**23
 # A unit vector lies in the span of the basis if its orthogonal part is shorter than this.
 _EMPTY = 1e-10
 

@@ -19,9 +19,9 @@ if TYPE_CHECKING:
     from scipy.sparse import csr_array
     from scipy.sparse.linalg import LinearOperator
 
-# Block iterations: residual tolerance relative to products with A and B, iteration limit.
+# Block iterations stop at this residual, relative to its terms, or after this number of steps.
 _RESIDUAL, _STEPS = 1e-10, 300
-# Conjugate gradients: residual tolerance relative to the right-hand side, iteration limit.
+# Conjugate gradients stop at this residual relative to the right side, or after this many steps.
 _SOLVED, _SOLVING_STEPS = 1e-11, 500
 # Eigenvalues of B below this share of the largest eigenvalue are zero.
 _IN_RANGE = 1e-10
@@ -29,8 +29,8 @@ _IN_RANGE = 1e-10
 _LITTLE = 0.01
 _EPS = float(np.finfo(float).eps)
 
-# Solver for A and B restricted to a small basis. It returns solutions as columns of U, best first,
-# and the s and t of their residuals AU - BU diag(s) - U diag(t).
+# Function that solves a problem of small matrices A and B. It returns the solutions as columns of
+# U, best first, and two vectors s and t such that AU = BU diag(s) + U diag(t).
 Small = Callable[[Array, Array], tuple[Array, Array, Array]]
 Preconditioned = Callable[[Array, Array, Array], Array]
 

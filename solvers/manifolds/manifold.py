@@ -327,8 +327,8 @@ class Orthonormal(Manifold):
         Y = M + t * V
         if self.retraction == "qr":
             return self._qr_curve(Y, V)
-        # With S = Y'Y, the derivative of N = Y S^{-1/2} in t is V S^{-1/2} + NB for a symmetric B.
-        # The tangent projection at N removes NB.
+        # The polar factor N of Y = M + tV has the derivative V (Y'Y)^{-1/2} plus N times a
+        # symmetric matrix. The projection onto the tangent space removes the second term.
         N, inverse_root = _polar(Y)
         return N, self.project(N, V @ inverse_root)
 
@@ -443,7 +443,7 @@ class Grassmann(Orthonormal):
         """Return the projection (I - MM') Z, for a matrix or a stack."""
         if Z.ndim > 2:
             return Z - M @ (M.T @ Z)
-        return Z - M.dot(M.T.dot(Z))  # takes a third of the time of `@` if columns are few
+        return Z - M.dot(M.T.dot(Z))  # `dot` takes a third of the time of `@` for few columns
 
     def multiplier(self, M: Array, G: Array) -> Array:
         """Return M'G.

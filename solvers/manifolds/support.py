@@ -131,7 +131,7 @@ class SparseStiefel(Orthonormal):
 
     def retract(self, M: Array, V: Array) -> Array:
         N = _newton(M + V, self.support, lambda N: M)
-        # A step can be too long for the retraction; a line search treats NaN as an infinite value.
+        # If a step is too long for the retraction, NaN makes the line search take a shorter step.
         return np.full_like(M, np.nan) if N is None else N
 
     def random_point(self, rng: np.random.Generator) -> Array:
