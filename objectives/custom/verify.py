@@ -24,7 +24,7 @@ INVARIANCE_TOLERANCE = 1e-6
 # f is no sum over the rows of X = (X1, X2) if |f(X) - f(X1) - f(X2)| / |f| exceeds this value.
 _ADDITIVITY_TOLERANCE = 1e-8
 _GRADIENT_TOLERANCE = 1e-4
-# Largest relative error of Hessian products: finite differences are inaccurate near kinks.
+# Tolerated relative error of Hessian products: finite differences are inaccurate near kinks.
 _HESSIAN_TOLERANCE = 1e-2
 # Steps h of forward and central differences; errors of the latter are h^2 + eps/h, near 1e-10.
 _STEP, _CENTRAL_STEP = 1e-7, 1e-5

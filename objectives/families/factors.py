@@ -448,7 +448,7 @@ class IncompletePoint(LikelihoodPoint):
         weighted = posterior.deviation @ dB
         weighted -= observed.ones * (observed.mask @ (dmean * posterior.B))
         dy = observed.times(posterior.V, weighted - observed.times(dK, posterior.y))
-        # The derivative of the residuals is minus the product of the following two matrices.
+        # The derivative of the residuals is -AB', where A and B are the following two matrices.
         rows = np.hstack([posterior.y, observed.ones, dy])
         columns = np.hstack([dM, dmean, M])
         of_R = posterior.residual.T @ rows

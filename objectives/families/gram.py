@@ -134,7 +134,7 @@ def kernel_width(X: Array, weights: Array | None, r: int, d: int) -> float:
 _FEW_ROWS = 500
 _MOST_PIVOTS = 300
 _NEGLIGIBLE, _NEGLIGIBLE_Z = 1e-10, 1e-8  # shares of the trace, for X and for the response
-# Number of rows above which random landmarks approximate the kernel matrix if pivots do not.
+# Number of rows above which random landmarks approximate the kernel matrix, unless pivots do.
 _EXACT_ROWS = 2000
 _DEFAULT = 200
 

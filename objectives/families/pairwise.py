@@ -49,7 +49,7 @@ from ldr.solvers.problem import Point
 # Number of distances in a block: half a MiB, so that it fits into the cache.
 _BLOCK_NUMBERS = 2**16
 
-# Up to this number of pairs of rows, W and dW are cached for Hessian products (32 MiB a matrix).
+# Up to this number of pairs of rows, n x n matrices are cached for Hessian products (32 MiB each).
 _KEPT = 2**22
 
 # Value, gradient and Hessian product at some distances. The product may overwrite its argument.

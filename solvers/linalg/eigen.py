@@ -116,7 +116,7 @@ def stacked_roots(S: Array) -> tuple[Array, Array]:
 # Share of eigenvectors below which LAPACK's driver for selected eigenvectors is faster than the
 # driver for all. For orders from 64 to 512 the exact threshold varies from 0.1 to 0.25.
 _PARTIAL_SHARE = 0.15
-# Block Krylov replaces LAPACK above the first order, and above the second for each eigenvector.
+# Least order, and least order per wanted eigenvector, for which block Krylov replaces LAPACK.
 _MANY, _MANY_PER_VECTOR = 1000, 150
 # A matrix is not graded if the largest entries of its rows differ by less than this factor.
 _ALIKE = 1e4
