@@ -439,7 +439,7 @@ def _dimension(
     if not is_open(r):
         return r, ()
     if first.views > 1 or Need.BACKGROUND in first.needs:
-        raise ArgumentError(f"r = {r!r} is for methods of a single X: expected a whole number")
+        raise ArgumentError(f"r = {r!r} requires methods of one data matrix: give a whole number")
     rule = "ppca" if gaps else "pca"
     result = solve(rule, rows.data.X, r, standardise=standardise, certify=False)
     note = next(note for note in result.notes if note.startswith(f"r = {result.r}: "))

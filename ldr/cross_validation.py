@@ -323,7 +323,7 @@ def _objective_value(new: Part) -> float:
     if isinstance(problem, Carried):
         value = problem.value_of(Z, result.parameters)
     elif len(problem.manifold.factors) > len(problem.views):
-        raise ArgumentError(f"{objective.name!r} fits parameters besides M, so it has no score")
+        raise ArgumentError(f"{objective.name!r} fits parameters besides M: new data have no score")
     else:
         value = near(problem, Z).value(Z)
     value = problem.reported(value)
@@ -389,7 +389,7 @@ def score(
     objective = result.objective
     if Need.DISTANCES in objective.needs:
         raise ArgumentError(
-            f"objective {objective.name!r} takes distances, so new samples have no score"
+            f"objective {objective.name!r} takes distances and cannot score new samples"
         )
     if isinstance(result.P, tuple):
         X = views_of(X, len(result.P), result.view_names)
@@ -581,8 +581,8 @@ class Folds:
         filled = [both for both in parts if all(map(len, both))]
         if len(filled) < max(2, len(parts)):
             raise ArgumentError(
-                f"{len(filled)} of {len(parts)} fold(s) have training and held-out samples: "
-                f"expected two or more folds, without empty parts, got folds = {folds!r}"
+                f"folds = {folds!r} makes {len(parts)} split(s), of which {len(filled)} have both "
+                "training and held-out samples: expected two or more splits, each with both"
             )
         notes = []
         if groups is not None and any(set(groups[a]) & set(groups[b]) for a, b in parts):

@@ -43,9 +43,9 @@ def by_rule(
         return _by_share(float(r), objective, data, solve)
     if data.samples.weights is not None or objective.traits.rule is None:
         raise ArgumentError(
-            "r = 'auto' has no rule for objective "
-            f"{objective.name!r}{' of weighted rows' if objective.traits.rule else ''}: expected a "
-            "whole number; to choose r, ldr.path with folds= scores each r on held-out rows"
+            "r = 'auto' is not available for objective "
+            f"{objective.name!r}{' with sample weights' if objective.traits.rule else ''}: give a "
+            "whole number. ldr.path with folds= compares several r by their held-out scores"
         )
     return _by_bic(objective, data, solve) if objective.traits.rule == "bic" else _by_chance(data)
 
@@ -62,8 +62,8 @@ def _by_share(
     nested = objective.traits.transposed and objective.exact == "yes"
     if not kinetic and not (nested and isinstance(manifold, Grassmann)):
         raise ArgumentError(
-            f"r = {share!r} is a share of the variance, which objective {objective.name!r} does "
-            "not take: expected a whole number, or a closed form with orthonormal M, such as pca"
+            f"r = {share!r}, a share of the variance, is not available for objective "
+            f"{objective.name!r}: give a whole number, or use a method such as pca"
         )
     most = min(manifold.factors[0].shape[0], objective.largest_r(data))
     found = solve(objective, data, most, certify=False).directions

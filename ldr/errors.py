@@ -83,8 +83,8 @@ def in_words(function: Callable[Arguments, Returned]) -> Callable[Arguments, Ret
             limit, whose = available()
             clear_frames(error.__traceback__)  # frames of the traceback would keep arrays in memory
             raise TooLargeError(
-                f"{_array(error)} does not fit into memory: {in_bytes(limit)} are free "
-                f"within {whose}. Remedies: {_WAYS_OUT}"
+                f"{_array(error)} does not fit into memory: only {in_bytes(limit)} are free "
+                f"(limit of {whose}). Remedies: {_WAYS_OUT}"
             ) from error
         except np.linalg.LinAlgError as error:
             raise SingularError(

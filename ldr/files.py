@@ -95,8 +95,8 @@ def check_outputs(
             for source in (as_path(source, other) for source in sources):
                 if _is_part(path, source):
                     raise ArgumentError(
-                        f"{name} {path} would overwrite {source}, which is read as {other}: give "
-                        "another file"
+                        f"the output {name} {path} would overwrite the input {source} ({other}): "
+                        "give another output file"
                     )
         for other, earlier in seen.items():
             if _is_same(path, earlier):

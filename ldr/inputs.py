@@ -45,8 +45,8 @@ def as_objective(objective: str | Objective, parameters: dict[str, object]) -> O
     objective = registry.as_objective(objective)
     if parameters:
         raise ArgumentError(
-            f"unknown argument {next(iter(parameters))!r}: only objectives given by name take "
-            "parameters here; otherwise set them in the objective"
+            f"unknown argument {next(iter(parameters))!r}: set parameters in the constructor of "
+            "the objective, or give the objective by its name, a string"
         )
     return objective
 
@@ -90,8 +90,8 @@ class Covariance:
 
     def __array__(self, *_: object, **__: object) -> NoReturn:
         raise DataError(
-            "X is a covariance matrix (ldr.covariance), which only ldr.solve and ldr.path without "
-            "folds take: expected the samples"
+            "X is a covariance matrix (ldr.covariance), expected the samples. Only ldr.solve, and "
+            "ldr.path without folds=, accept a covariance matrix"
         )
 
     def given(self, objective: Objective, y: PerRow, *beside: PerRow) -> tuple[Rows, PerRow, Array]:
@@ -101,7 +101,7 @@ class Covariance:
             names = ", ".join(n for n, method in REGISTRY.items() if _is_of_covariances(method()))
             raise ArgumentError(
                 f"objective {objective!r} cannot be solved from a covariance matrix: expected "
-                f"samples in rows. ldr.covariance is for {names}, if shrinkage= is left out"
+                f"samples in rows. Covariances are for {names}, all without shrinkage="
             )
         if any(each is not None for each in (y, *beside)):
             raise ArgumentError(
@@ -184,9 +184,9 @@ def covariance(
     values, vectors = np.linalg.eigh((C + C.T) / 2.0 / unit / unit[:, None])
     if values[0] < -1e-8 * max(values[-1], 0.0):
         raise DataError(
-            f"S scaled to unit variances has the eigenvalue {values[0]:.3g}, expected none below "
-            "0. Correlations estimated pair by pair can have negative eigenvalues: estimate all "
-            "jointly, as by ldr.solve('ppca', X, r).model.covariance"
+            f"the correlation matrix of S has the eigenvalue {values[0]:.3g}, expected none below "
+            "0. Estimates from separate pairs of columns can have negative eigenvalues: use a "
+            "joint estimate, such as ldr.solve('ppca', X, r).model.covariance"
         )
     kept = values > d * np.finfo(float).eps * values[-1]
     root = (vectors[:, kept] * np.sqrt(values[kept] * kept.sum())).T * unit
@@ -237,7 +237,7 @@ def data_in_order(
         lengths = {None if ids is None else tuple(np.bincount(ids)) for _, ids in opened}
         if len(lengths) > 1:
             shapes = ", ".join(str(np.shape(view)) for view in X)
-            raise DataError(f"the views in X have shapes {shapes}, expected equal trials in all")
+            raise DataError(f"X has views of shapes {shapes}, expected equal trial lengths in all")
         views = side_by_side(tuple(view for view, _ in opened))
         if all(view.n_known for view in views) and len({view.n for view in views}) > 1:
             rows = " and ".join(str(view.n) for view in views)
@@ -518,7 +518,7 @@ def _check_divisions(first: Rows, other: PerRow, name: str, first_name: str) -> 
     ]
     if len(ends) == 2 and ends[0] != ends[1]:
         raise DataError(
-            f"{first_name} and {name} have different indices: from {ends[0][0]!r} to "
-            f"{ends[0][1]!r} and from {ends[1][0]!r} to {ends[1][1]!r}; pass arrays, "
-            f"{name}.to_dask_array(), to pair rows by position"
+            f"{first_name} and {name} have different indices: {first_name} from {ends[0][0]!r} to "
+            f"{ends[0][1]!r}, {name} from {ends[1][0]!r} to {ends[1][1]!r}. To pair rows by "
+            f"position, pass {name}.to_dask_array() as {name}"
         )

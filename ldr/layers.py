@@ -169,9 +169,8 @@ def layer(
 
     def second(*_: Traced) -> Traced:
         raise ArgumentError(
-            f"a layer of {objective.name!r} has first derivatives only, but second ones were "
-            "requested; methods whose matrices are quadratic in the rows have derivatives of all "
-            "orders"
+            f"a layer of {objective.name!r} with these arguments has first derivatives only, but "
+            "second derivatives were requested"
         )
 
     def called(
@@ -356,7 +355,7 @@ def _check(
     if not regular(J, left, T):
         still = single(tuple(map(np.zeros_like, _in_float64(X))))
         _moved(at(X, y, parameters).along(still), projector)  # raises an error if values tie
-        raise SingularError("the optimum is not isolated, so it has no derivative")
+        raise SingularError("the optimum is not isolated, so it is no smooth function of the data")
     return np.ones((), J.dtype)
 
 

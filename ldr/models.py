@@ -44,24 +44,25 @@ def read_model(path: str | Path, kinds: Mapping[str, type]) -> Any:
     path = _npz(path)
     if not path.exists():
         raise FileNotFoundError(2, "no such file", str(path))
-    by = ""
+    writer = ""
     try:
         with path.open("rb") as file, np.load(file, allow_pickle=False) as archive:
             header = json.loads(str(archive[_HEADER][()]))
             found = header["format"]
-            by = f"{path.name} was written by ldr {header['ldr']}"
+            writer = header["ldr"]
             if not isinstance(found, int) or found > FORMAT:
                 raise DataError(
-                    f"{by} in format {found}, expected at most format {FORMAT}: use a newer ldr"
+                    f"{path.name} was written by ldr {writer} in file format {found}, but this ldr "
+                    f"reads formats up to {FORMAT}: use a newer ldr"
                 )
             return Reader(archive, kinds, found).of(header["result"])
     except (DataError, PermissionError):
         raise
     except Exception as error:  # a damaged archive may raise any exception
-        if by and isinstance(error, (KeyError, TypeError, ArgumentError)):
+        if writer and isinstance(error, (KeyError, TypeError, ArgumentError)):
             raise DataError(
-                f"{by}, and this version cannot read it ({error}): use the version that wrote the "
-                "file, or solve again"
+                f"this version of ldr cannot read {path.name} ({error}): use ldr {writer}, which "
+                "wrote the file, or solve again"
             ) from error
         raise DataError(
             f"{path.name} is not a model of ldr, or is damaged ({error}): expected a file written "

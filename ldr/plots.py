@@ -223,8 +223,8 @@ def _baseline_projection(result: Result, X: Rows) -> tuple[Array, ...]:
         raise ArgumentError(f"objective {result.objective.name!r} has no baseline to compare with")
     if not result.objective.traits.transposed:
         raise ArgumentError(
-            f"the map P of objective {result.objective.name!r} is not M', but the comparison is "
-            "for orthogonal projections, such as those of orthogonal-lda, orthogonal-cca and sdr"
+            f"objective {result.objective.name!r} cannot be compared with its baseline: expected a "
+            "method of orthogonal projections, such as orthogonal-lda, orthogonal-cca or sdr"
         )
     return parts(replace(result, P=result.baseline_P).transform(X))
 
@@ -593,7 +593,7 @@ def _with_columns(result: Result, X: Rows) -> tuple[Array, Array]:
     """Return the first two components (m, 2), and their correlations with the columns (d, 2)."""
     if isinstance(result.P, tuple) or result.r < 2:
         raise ArgumentError(
-            "arrows of columns need one view and r >= 2, got r = "
+            "arrows for the columns of X require one view and r >= 2, got r = "
             f"{result.r}{' and several views' if isinstance(result.P, tuple) else ''}; use "
             "plots.loadings"
         )

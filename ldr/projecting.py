@@ -132,8 +132,8 @@ def predicted(result: Result, X: Rows, view: int, question: str) -> Array:
         what = "nothing" if question == "predict" else "no probabilities"
         where = f" from view {view}" if view > 0 else ""
         raise ArgumentError(
-            f"objective {result.objective.name!r} predicts {what}{where}: methods of labels "
-            "predict classes, regressions the response, methods of two views the other view"
+            f"objective {result.objective.name!r} predicts {what}{where}. Classes are predicted by "
+            "methods of labels, a response by regressions, one view by methods of two views"
         )
     features, mean, columns = result.features, result.mean, result.feature_names
     if isinstance(mean, tuple):

@@ -134,7 +134,7 @@ def regularisation_path(
     own = penalty_of(smooth)
     if own is not None and not isinstance(smooth, SparseMethod):
         raise ArgumentError(
-            f"objective must have no penalty, because the path adds penalties, but it has {own!r}"
+            f"objective has the penalty {own!r}, expected none: penalties= replaces it"
         )
     X, y = with_marks(smooth, X, y, sample_weight, groups)
     weights = sorted(L1(penalty).weight for penalty in penalties)

@@ -151,9 +151,9 @@ def refuse_layout(X: Rows, name: str) -> NoReturn:
     else:
         got, shape = f"has shape {X.shape}", "trials, "
     raise DataError(
-        f"{name} {got}, whose order of axes is unknown: pass ldr.trials(X) for ({shape}channels, "
-        f"times), mne's order, or ldr.trials(X, 'times, channels') for ({shape}times, channels), "
-        "the order assumed by version 0.9"
+        f"{name} {got}, and the order of axes is unknown: pass ldr.trials(X) if the order is "
+        f"({shape}channels, times), or ldr.trials(X, 'times, channels') if the order is "
+        f"({shape}times, channels), as in version 0.9"
     )
 
 

@@ -177,9 +177,9 @@ def check_settled(samples: Samples, neighbours: int) -> None:
     last, next_ = distances[:, k - 1], distances[:, k]
     for i in np.flatnonzero(next_ <= last * (1.0 + _EQUAL))[:1]:
         raise SingularError(
-            f"the problem is not smooth: the neighbours {k} and {k + 1} of row {i} are equally "
-            f"far, at {last[i]:.12g} and {next_[i]:.12g}, so that the graph is a discontinuous "
-            "function of the rows; use another number of neighbours, or a fixed matrix, graph="
+            f"the problem is not smooth: the nearest neighbours {k} and {k + 1} of row {i} are "
+            f"equally far, at {last[i]:.12g} and {next_[i]:.12g}, so that a small change of X "
+            "changes the graph. Use another number of neighbours, or give a matrix as graph="
         )
 
 

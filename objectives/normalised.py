@@ -33,7 +33,7 @@ class Normalised(Objective, relative_improvement=False):
         inner = self.objective
         if penalty_of(inner) is not None:
             raise ArgumentError(
-                "an objective with a penalty cannot be normalised: add the penalty afterwards"
+                "ldr.normalised takes no penalty: add the penalty to the normalised objective"
             )
         kept = ("source", "views", "needs", "baseline", "domain", "exact")
         for attribute in kept:
@@ -64,8 +64,8 @@ class Normalised(Objective, relative_improvement=False):
         terms = abs(float(np.vdot(found.M, found.gradient))) * bound.unit
         if not typical - best > _LEAST_RANGE * max(abs(typical), abs(best), terms):
             raise DataError(
-                f"objective {self.objective.name!r} cannot be normalised: its value at the best M "
-                f"({best:.6g}) equals the value at random M ({typical:.6g})"
+                f"objective {self.objective.name!r} cannot be normalised: its optimal value "
+                f"{best:.6g} equals its median value at random points, {typical:.6g}"
             )
         sign = self.objective.sign
         problem = weighted_sum(

@@ -359,9 +359,8 @@ def _check_maps_agree(parts: Sequence[Objective]) -> None:
     for part in parts if len(parts) > 1 else ():
         if not part.traits.transposed:
             raise ArgumentError(
-                f"objective {part.name!r} cannot be a term of a sum: its map P is not M', because "
-                "M is in whitened coordinates or holds coefficients of a model; terms of a sum "
-                "share one M with P = M'"
+                f"objective {part.name!r} cannot be a term of a sum: all terms must project the "
+                "samples by the transpose of M, but this objective has another map"
             )
 
 

@@ -35,7 +35,7 @@ def need_named(name: str) -> Need:
         return Need(name)
     except ValueError:
         known = ", ".join(repr(need.value) for need in Need)
-        raise ArgumentError(f"needs contains {name!r}, expected names among {known}") from None
+        raise ArgumentError(f"`needs` has {name!r}, expected names among {known}") from None
 
 
 @dataclass(frozen=True)
@@ -105,13 +105,13 @@ def check_traits(cls: type, given: Collection[str]) -> None:
     name = cls.__name__
     if unknown := [word for word in given if word not in TRAITS]:
         raise ArgumentError(
-            f"class {name} has {unknown[0]}=, which is not a trait; the traits are "
+            f"class {name} has the unknown class argument {unknown[0]}=, expected one of "
             f"{', '.join(TRAITS)}"
         )
     if inside := [word for word in TRAITS if word in vars(cls)]:
         raise ArgumentError(
-            f"class {name} sets {inside[0]} in its body: traits are keywords of the class, class "
-            f"{name}(Objective, {inside[0]}=...); for one object, set `traits` in __post_init__"
+            f"class {name} sets {inside[0]} in its body, but {inside[0]} is a class argument: "
+            f"write class {name}(Objective, {inside[0]}=...)"
         )
 
 

@@ -85,8 +85,8 @@ class LogDeterminant(BoundObjective):
         M = polar_factor(self._eigen[1])
         if not math.isfinite(self.value(M)):
             raise SingularError(
-                f"det M'CM is zero to rounding for r = {self.r}: the units of the columns are too "
-                "far apart; divide X by its standard deviations, or reduce r"
+                f"the determinant of the projected covariance is zero to rounding, r = {self.r}. "
+                "The columns have very different units: divide X by its standard deviations"
             )
         return M
 

@@ -90,7 +90,7 @@ class SFA(StatedMethod, SlowMethod, OfFeatures):
         if self.degree > 2:
             raise ArgumentError(f"degree must be 1 or 2, got {self.degree!r}")
         if self.degree == 2 and self.derivatives is not None:
-            raise ArgumentError("derivatives= requires degree=1, without products of columns")
+            raise ArgumentError("derivatives= requires degree=1, got degree=2")
         # With degree 2 centred features are multiplied: the mean is needed first, and dense data.
         from_sums = self.degree == 1 and self.derivatives is None
         self._set_traits(
@@ -107,7 +107,7 @@ class SFA(StatedMethod, SlowMethod, OfFeatures):
         except TooLargeError as error:
             if not data.samples.is_sparse or self.whiten:
                 raise
-            raise TooLargeError(f"{error}; or give whiten=True, or use orthogonal-sfa") from None
+            raise TooLargeError(f"{error}. Alternatives: whiten=True, or orthogonal-sfa") from None
 
     def of_features(self) -> SFA:
         return self if self.degree == 1 else replace(self, degree=1)

@@ -325,7 +325,7 @@ class DemixedPCA(Objective, weighted=True, transposed=False):
         highest = max(max(subset) for subset in self.of)
         if highest >= factors.shape[1]:
             raise DataError(
-                f"y has {factors.shape[1]} column(s), but of={self.of} refers to column {highest}"
+                f"of={self.of} selects column {highest} of y, expected 0 to {factors.shape[1] - 1}"
             )
         levels, codes, _ = zip(*(distinct(factor, "y") for factor in factors.T), strict=True)
         shape = tuple(map(len, levels))

@@ -337,8 +337,8 @@ def check_definite(C: Array, classes: Cells, error: float) -> None:
     for label, least in zip(classes, np.linalg.eigvalsh(C)[:, 0], strict=True):
         if not least > max(rank_tolerance(C.shape[1]), error):
             raise SingularError(
-                f"the second moment of class {label} is singular, but more than two classes need "
-                "nonsingular ones: give ridge= a positive value, or fewer columns"
+                f"the second moment of class {label} is singular, but csp with three or more "
+                "classes inverts it: give ridge= a positive value, or use fewer columns of X"
             )
 
 
@@ -429,7 +429,7 @@ class Xdawn(StatedMethod, weighted=True, transposed=False, scale_free=True):
         wanted = np.arange(len(classes)) if self.target is None else self._wanted(classes)
         cells = (wanted[:, None] * length + np.arange(length)).ravel()
         if not sizes.all():
-            raise DataError("all trials of a class have weight 0 at some time, expected weight > 0")
+            raise DataError("at one time point all trials of a class have weight 0, expected > 0")
         E = rows.form(Squares(means[cells])) / len(cells)
         R = rows.scatter() / rows.n
         return PencilMatrices(E, R, ridge=self.ridge, shares=np.zeros(rows.count))
@@ -453,7 +453,7 @@ def places(rows: RowSums) -> Codes:
     if len(set(lengths)) > 1:
         raise DataError(
             f"trials have from {lengths.min()} to {lengths.max()} rows, expected the same number "
-            "in each trial, aligned at the event"
+            "in each trial: rows at the same position are averaged over trials"
         )
     return np.arange(rows.count) % lengths[0]
 
@@ -518,8 +518,8 @@ class SSD(StatedMethod, transposed=False, weighted=True, scale_free=True, sparse
                 )
         if not self.noise[0] <= self.signal[0] <= self.signal[1] <= self.noise[1]:
             raise ArgumentError(
-                f"the band signal = {self.signal!r} must lie within noise = {self.noise!r}: the "
-                "denominator is the power in the rest of the noise band"
+                f"the frequency band signal = {self.signal!r} must lie within the wider band "
+                f"noise = {self.noise!r}"
             )
 
     divisor = "the second moment beside the band"

@@ -266,8 +266,8 @@ def inverse_root(B: Array) -> tuple[Array, Array, bool]:
     there = np.flatnonzero(scale)
     if len(there) == 0:
         raise SingularError(
-            "the matrix to be inverted is zero: the data vary in no direction, and all directions "
-            "have the same value"
+            "the scatter matrix that the method inverts is zero: its data vary in no direction, "
+            "and all projections are equally good"
         )
     W, inverse = np.zeros((len(B), len(there))), np.zeros((len(there), len(B)))
     scaled = unit_diagonal(B)[0][np.ix_(there, there)]
@@ -564,7 +564,7 @@ class Compact:
         space = statistics.WidenedRowSpace.of(statistics.row_space(samples), room)
         if space.scores.shape[1] == 0:
             raise SingularError(
-                f"{samples.name} has only equal rows, so that all directions have the same value"
+                f"all rows of {samples.name} are equal, so that all projections are equally good"
             )
         name = None if room else "the span of the rows"
         coordinates = Subspace(space, name=name)

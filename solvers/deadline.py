@@ -178,7 +178,8 @@ def complete(found: Iterable[Each], total: int, what: str) -> list[Each]:
         told.status = Status.INTERRUPTED
     if told.status is not None:
         warn(
-            f"{_ENDED[told.status]} after {len(kept)} of {total} {what}", errors.ConvergenceWarning
+            f"stopped after {len(kept)} of {total} {what}: {_ENDED[told.status]}",
+            errors.ConvergenceWarning,
         )
     return kept
 

@@ -285,8 +285,8 @@ def require_separable(problem: RiemannianProblem) -> None:
     subspaces = any(isinstance(factor, Grassmann) for factor in manifold.factors)
     if problem.problem.penalty is not None and subspaces:
         raise ArgumentError(
-            "a penalty of the entries of M depends on more than the span of M: define the problem "
-            "on the Stiefel manifold"
+            "on the Grassmann manifold only the span of M matters, but the penalty depends on the "
+            "entries of M: define the problem on the Stiefel manifold"
         )
 
 

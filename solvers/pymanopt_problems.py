@@ -131,7 +131,7 @@ class _Layout:
                 )
         if len(points) != len(factors):
             raise ArgumentError(
-                f"initial_point has {len(points)} arrays, expected one for each of {manifold}"
+                f"initial_point has {len(points)} arrays, expected one per factor of {manifold}"
             )
         shapes = tuple(np.shape(part) for part in points)
         parts = zip(factors, shapes, strict=True)
@@ -158,12 +158,12 @@ def _counterparts(kinds: Any, theirs: TheirManifold, shape: tuple[int, ...]) -> 
         found = [Euclidean(size) if kind is kinds.Euclidean else Stiefel(size, 1)]
     else:
         if len(shape) not in (2, 3):
-            raise ArgumentError(f"initial_point of {theirs} has shape {shape}, expected (n, p)")
+            raise ArgumentError(f"initial_point has shape {shape}, expected an n x p matrix")
         *power, d, r = shape
         ours = Stiefel if kind is kinds.Stiefel else Grassmann
         found = [ours(d, r) for _ in range(power[0] if power else 1)]
     if sum(one.dimension for one in found) != theirs.dim:
-        raise ArgumentError(f"initial_point of shape {shape} is not a point of {theirs}")
+        raise ArgumentError(f"initial_point has the wrong shape {shape} for the manifold {theirs}")
     return found
 
 

@@ -786,7 +786,7 @@ class TwoViews(Projection):
 
     def _predicted(self, X: Rows, question: str = "predict") -> Array:
         if self.views is not None:
-            raise ArgumentError("predict takes views as separate arrays: fit without views=")
+            raise ArgumentError("predict does not support views=: fit with two arrays instead")
         found = super()._predicted(X, question)
         return found[:, 0] if isinstance(self.components_, tuple) and self._flat else found
 
@@ -913,8 +913,8 @@ def _refuse(name: str, function: str, method: type[Objective]) -> None:
     else:
         why = "a weight of scikit-learn repeats a row, but no row may be its own neighbour"
     raise ArgumentError(
-        f"{function} takes no {name}=: {why}; ldr.solve({method.name!r}, X, {name}=) and "
-        f"ldr.Reducer({method.name!r}) take it, and so do the estimators of {names}"
+        f"{function} takes no {name}=: {why}. Use ldr.solve({method.name!r}, X, {name}=) or "
+        f"ldr.Reducer({method.name!r}). The estimators that take {name}= are those of {names}"
     )
 
 

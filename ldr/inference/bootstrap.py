@@ -253,8 +253,8 @@ def bootstrap(
     result = solve(objective, sampled.data, r, **own)
     if any(as_tuple(result.features)):
         raise ArgumentError(
-            f"objective {objective.name!r} fits its feature map to the samples, so features of "
-            "different draws are not comparable: it has no bootstrap"
+            f"the bootstrap does not support objective {objective.name!r}: its feature map is "
+            "fitted to the samples, so features of different bootstrap samples do not correspond"
         )
     own["start"] = "baseline" if result.solver == "closed-form" else result.M
     if result.status is Status.INTERRUPTED:
@@ -314,5 +314,5 @@ def _check(sampled: Sampled, block: object) -> None:
         raise ArgumentError("groups= has a single group; expected at least two")
     if groups is not None and sampled.data.background is not None:
         raise ArgumentError(
-            f"objective {name!r} has a background, whose groups are unknown: leave out groups="
+            f"objective {name!r} has background samples without groups: leave out groups="
         )

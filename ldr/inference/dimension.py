@@ -225,8 +225,8 @@ def _by_permutation(found: PermutationTest, level: float) -> Dimension:
     """Choose r as the number of directions with p-values up to the level."""
     if found.p_values is None:
         raise ArgumentError(
-            "method='permutation' tests the score of each direction, which objective "
-            f"{found.objective.name!r} does not have: expected method='folds'"
+            "method='permutation' requires a score of each direction, but objective "
+            f"{found.objective.name!r} has one score of all directions: use method='folds'"
         )
     p = np.array(found.p_values)
     r, steps = int(np.sum(np.cumprod(p <= level))), np.arange(1, len(p) + 1)
@@ -268,8 +268,8 @@ def _by_folds(found: Path) -> Dimension:
     objective = found.results[0].objective
     if found.chosen is None:
         raise ArgumentError(
-            f"no rule chooses the number of directions of objective {objective.name!r}, whose "
-            "held-out score measures no prediction: expected a method that predicts"
+            f"cross-validation cannot choose r for objective {objective.name!r}: its held-out "
+            "score does not measure prediction. Use a method that predicts"
         )
     chosen = f"chosen by rule={found.rule!r}; the best score is at r = {found.best}"
     notes = (f"score: {found.scored_by}", chosen, *found.notes)

@@ -97,8 +97,8 @@ class Null:
         elif kind in _MOVED:  # names of null hypotheses in version 0.9
             if kind != moved:
                 raise ArgumentError(
-                    f"null={kind!r}: a permutation test of objective {objective.name!r} permutes "
-                    f"{_MOVED[moved][0]}; expected one of {', '.join(map(repr, NULLS))}"
+                    f"null={kind!r} does not fit objective {objective.name!r}, whose test permutes "
+                    f"{_MOVED[moved][0]}: null must be one of {', '.join(map(repr, NULLS))}"
                 )
             warn(f"null={kind!r} will become an error: write null={default!r}", FutureWarning)
             kind = default
@@ -124,8 +124,8 @@ class Null:
                 way_out = "more trials of equal length, or null='within'"
             elif self.moved != "response":
                 raise ArgumentError(
-                    "null='groups' permutes y between groups, or trials between views; this "
-                    "method has no y and one view: expected 'within', 'rows' or 'shift'"
+                    "null='groups' permutes y, or one of several views, between groups, but this "
+                    "method has neither: give null='within', 'rows' or 'shift'"
                 )
             if self.y is not None and units.of_groups(self.y) is None:
                 raise ArgumentError(
@@ -652,8 +652,8 @@ def parametric_test(
     pair = pairs_of(objective, null)
     if pair is None:
         raise ArgumentError(
-            f"objective {objective.name!r} has no parametric test; expected lda, cca, "
-            "orthogonal-lda, orthogonal-cca, sir or save, or ldr.permutation_test"
+            f"objective {objective.name!r} has no parametric test, expected lda, cca, "
+            "orthogonal-lda, orthogonal-cca, sir or save; use ldr.permutation_test instead"
         )
     d, U, V = canonical_bases(*pair)
     return ParametricTest(objective, tuple(_of_correlations(d, len(U), U.shape[1], V.shape[1])))

@@ -188,15 +188,15 @@ def as_line(
         moves = X if len(given) > 1 else (X,)
         if not isinstance(moves, (tuple, list)) or len(moves) != len(given):
             raise DataError(
-                f"X must be {len(given)} arrays in the shapes of the data (None for data that stay "
-                f"fixed), got {type(X).__name__}"
+                f"X must be {len(given)} arrays, the change of each data array (None for no "
+                f"change), got {type(X).__name__}"
             )
         pairs = zip(moves, given, strict=True)
         rows = tuple(None if dX is None else _moves(dX, samples) for dX, samples in pairs)
     if y is not None:
         if Need.LABELS in objective.needs:
             raise ArgumentError(
-                f"{objective.name} treats y as labels, which cannot change continuously: leave out "
+                f"{objective.name} treats y as labels, so no derivative by y exists: leave out "
                 "y=, and give a change of X, of sample_weight or of a parameter"
             )
         y = real_numbers(y, np.shape(data.y), "y")
@@ -289,9 +289,9 @@ def rate(optimum: Optimum, line: Callable[[float], BoundObjective], length: floa
         above = row
     if best is None or not error <= _ALIKE:
         raise SingularError(
-            "the problem is not smooth along this direction: finite differences of decreasing "
-            f"steps, down to {step / length:.0e} of the norm of the data, do not agree. A default "
-            "kernel width, a median distance, can be the reason: give the width as a number"
+            "the problem is not smooth along the given direction: finite differences of decreasing "
+            f"steps, down to {step / length:.0e} of the norm of the data, do not agree. If the "
+            "kernel width is the default, a median of distances, give it as a number"
         )
     return best
 
@@ -301,7 +301,7 @@ def difference(optimum: Optimum, line: Callable[[float], BoundObjective], h: flo
     try:
         ahead, behind = (still(optimum, line, t) for t in (h, -h))
     except DataError as error:  # the method accepts only integers, or only 0 and 1
-        raise ArgumentError(f"the data cannot be changed along this direction: {error}") from error
+        raise ArgumentError(f"the data cannot change in the given direction: {error}") from error
     return ahead.combined(0.5 / h, -0.5 / h, behind)
 
 

@@ -88,8 +88,8 @@ class LeadingVectors:
         gaps = np.abs(s[: self.r] ** 2 - s[:, None] ** 2)[others]
         if not gaps.min(initial=np.inf) > TIED * s[0] ** 2 or not s[self.r - 1] > 0:
             raise SingularError(
-                f"{what} are equal or zero, {s}: their vectors are arbitrary and have no "
-                "derivatives"
+                f"the {what} have equal or zero singular values {s}: their singular vectors are "
+                "arbitrary and have no derivatives"
             )
 
     def __call__(self, S: Traced) -> Traced:
@@ -119,10 +119,10 @@ class RegressionRows(TracedRows):
         (B,), r = self.optimum.problem.lift(self.optimum.M), V[0].shape[1]
         if r > min(B.shape):
             raise ArgumentError(
-                f"{min(B.shape)} response(s) determine {min(B.shape)} row(s) of the map, expected "
-                f"r <= {min(B.shape)}, got r = {r}: further rows are arbitrary"
+                f"the regression determines at most {min(B.shape)} row(s) of P; further rows are "
+                f"arbitrary and have no derivatives: expected r <= {min(B.shape)}, got r = {r}"
             )
-        LeadingVectors.of(B, r).check("singular values of the coefficients")
+        LeadingVectors.of(B, r).check("regression coefficients")
         return super().pulled(V)
 
 
@@ -189,7 +189,7 @@ def partial_least_squares(optimum: Optimum, objective: Objective, data: Data) ->
         return None
     scale = np.einsum("ij,ji->i", problem.P, R) / np.einsum("ij,ij->j", R, R)
     for each in leading:
-        each.check("covariances of weights with the response")
+        each.check("covariances of X with the response")
     return TracedRows(optimum, Closure(of_scores, Y, scale, leading, nipals=nipals), [X])
 
 

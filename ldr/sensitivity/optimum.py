@@ -170,7 +170,7 @@ class Optimum:
             raise SingularError(
                 f"components {i} and {j} have equal scores, {numbers[i]:.12g} and "
                 f"{numbers[j]:.12g}, so their axes are arbitrary: M, P and the scores have no "
-                "derivatives, only the subspace has (`projector`)"
+                "derivatives. Use the derivative of the subspace, `projector`"
             )
         return np.where(together, change / np.where(together, gaps, 1.0), 0.0)
 
@@ -235,10 +235,10 @@ def _solved(problem: BoundObjective, M: Array, inverse: HessianInverse, Z: Array
     except FlatError as error:
         relative = error.curvature / error.largest if error.largest else 0.0
         raise SingularError(
-            "the optimum is not isolated, so it has no derivative. "
-            f"{_tied(problem, M, error.direction)}The curvature in this direction is "
-            f"{error.curvature:.3g}, {relative:.1e} of the largest curvature; another r, or a "
-            "ridge, may separate the directions"
+            "the optimum is not isolated, so it is no smooth function of the data. "
+            f"{_tied(problem, M, error.direction)}The curvature of the objective in this direction "
+            f"is {error.curvature:.3g}, which is {relative:.1e} times the largest curvature. "
+            "Another r, or a positive ridge=, can make the optimum isolated"
         ) from error
 
 

@@ -129,8 +129,8 @@ class Sensitivity:
         if found is not None:
             return single(tuple(found))
         raise ArgumentError(
-            f"{self.objective!r} has no pullback for these data: it has derivatives only along "
-            "given directions (`along`, `jax.jvp`)"
+            f"{self.objective!r} has no reverse-mode derivatives (pullback) for these data, but "
+            "only along given directions: use `along` or `jax.jvp`"
         )
 
     @in_words
@@ -158,13 +158,13 @@ def sensitivity(
     needed("jax", "a derivative of the optimum")
     if result.scale is not None:
         raise ArgumentError(
-            "the result is of standardised columns, whose standard deviations depend on the data: "
-            "scale the columns of X yourself and solve without standardise="
+            "derivatives are not supported for results with standardise=True: scale the columns "
+            "of X yourself and solve without standardise="
         )
     if any(as_tuple(result.features)):
         raise ArgumentError(
-            f"the map of {result.objective.name} acts on features fitted to the data, so it has no "
-            "derivative: expected a method whose map acts on the columns of X"
+            f"the map of {result.objective.name} acts on features that are fitted to the data: "
+            "derivatives are supported only for methods whose map acts on the columns of X"
         )
     if np.ndim(sample_weight) == 1 and not np.all(np.asarray(sample_weight)):
         raise ArgumentError(
@@ -184,8 +184,8 @@ def sensitivity(
     M = np.array(result.run.M)
     if M.shape != tuple(problem.manifold.shape):
         raise DataError(
-            "X has another number of columns, or another rank, than the data of the result: M "
-            f"would have shape {tuple(problem.manifold.shape)}, expected {M.shape}"
+            "X is not the data of the result: M would have shape "
+            f"{tuple(problem.manifold.shape)}, expected {M.shape}"
         )
     problem = near(problem, M)
     value = problem.reported(problem.value(M))

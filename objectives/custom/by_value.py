@@ -48,7 +48,7 @@ def _pickled(whole: object, parts: Sequence[object]) -> bytes:
 
     with _pickling, _by_value(parts):
         if any(whole is outer for outer in _underway):
-            raise pickle.PicklingError("the objective's function refers to the objective itself")
+            raise pickle.PicklingError("circular reference between objective and function")
         _underway.append(whole)
         try:
             return bytes(cloudpickle.dumps((type(whole), tuple(parts))))
@@ -62,7 +62,7 @@ def opened(address: Address | None, name: str, pickled: bytes | None) -> object:
     if found is None and address is not None:
         found = _imported(*address)
     if found is None and pickled is None:
-        raise pickle.UnpicklingError(f"objective {'.'.join(address or ())} cannot be imported here")
+        raise pickle.UnpicklingError(f"the module of {'.'.join(address or ())} cannot be imported")
     return _made(name, pickled) if found is None else found
 
 

@@ -67,7 +67,8 @@ def required_parameters(
         listed = ", ".join(p.name for p in required)
         kind = "keyword-only parameters" if keyword_only else "parameters without default values"
         raise ArgumentError(
-            f"the {what} {name}({listed}) has {len(required)} {kind}, expected {wanted}"
+            f"the signature of the {what} {name}({listed}) has {len(required)} {kind}, "
+            f"expected {wanted}"
         )
     return len(required)
 
@@ -320,7 +321,7 @@ class CustomObjective(Objective):
                 continue
             if self.backend != "numpy":
                 raise ArgumentError(
-                    f"{argument}= requires backend='numpy': backend={self.backend!r} computes it"
+                    f"{argument}= requires backend='numpy'; {self.backend} derives it automatically"
                 )
             if not callable(given):
                 raise ArgumentError(f"{argument} must be a function, got {type(given).__name__}")

@@ -67,9 +67,8 @@ class Trial:
             where = "standard normal" if isinstance(problem.manifold, Euclidean) else "orthonormal"
             of = " and ".join(str(block.shape) for block in blocks)
             raise ObjectiveError(
-                f"objective {self.name!r} returned {problem.reported(value)} at a random {where} M "
-                f"of shape {of}; expected a finite number of at most {LARGEST:.0e}, so that "
-                "squares of its derivatives do not overflow"
+                f"objective {self.name!r} returned {problem.reported(value)} for a random {where} "
+                f"M of shape {of}; expected a finite value between -{LARGEST:.0e} and {LARGEST:.0e}"
             )
 
     def turned(self, view: int) -> CustomPoint:
@@ -135,10 +134,9 @@ class Trial:
         if error > _HESSIAN_TOLERANCE * size + rounding:
             raise ObjectiveError(
                 f"the Hessian product of objective {self.name!r} disagrees with finite differences "
-                "of its gradient: along a random direction at a random M its relative error is "
-                f"{error / size:.1e}, expected at most {_HESSIAN_TOLERANCE:g}. "
-                f"ldr.check({self.name}, X, r={M.shape[1]}) shows more; without hessian=, solvers "
-                "use differences of the gradient"
+                f"of its gradient: the relative error is {error / size:.1e} at a random M, above "
+                f"{_HESSIAN_TOLERANCE:g}. Correct or leave out hessian=; "
+                f"ldr.check({self.name}, X, r={M.shape[1]}) shows details"
             )
 
     def _check_matrix(self, what: str, Z: Array) -> None:
@@ -200,7 +198,7 @@ def verified(trial: Trial) -> CustomProblem:
             f"random M{which} and a random orthogonal Q: f depends on more than the span of M, so "
             "it is solved on 'stiefel'"
         )
-        warn(f"objective {trial.name!r} is {note}", ObjectiveWarning)
+        warn(f"objective {trial.name!r} has the wrong manifold: {note}", ObjectiveWarning)
         problem = _moved(problem, i, manifold_named("stiefel", *factor.shape), note)
     return problem
 

@@ -28,7 +28,7 @@ def check_memory(size: float, what: str, way_out: str) -> None:
     if size > limit:
         raise TooLargeError(
             f"{what} would need {in_words(size)} of memory, but only {in_words(limit)} are free "
-            f"within {whose}: {way_out}"
+            f"(limit of {whose}): {way_out}"
         )
 
 
@@ -60,7 +60,7 @@ def _limits() -> Iterator[tuple[float, str]]:
     most = resource.getrlimit(resource.RLIMIT_AS)[0]
     used = _bytes(r"VmSize:\s*(\d+) kB", "/proc/self/status", 1024)
     if most != resource.RLIM_INFINITY and used is not None:
-        yield max(0.0, most - used), "the limit of the process's address space"
+        yield max(0.0, most - used), "the process's address space"
     for folder, limit, usage in _GROUPS:
         most_of, used_of = (_bytes(r"^(\d+)$", folder / file) for file in (limit, usage))
         if most_of is not None and used_of is not None:

@@ -30,7 +30,7 @@ class CodedLabels:
         if len(unknown):
             raise DataError(
                 f"y has the label {shown(labels[unknown[0]])}, which is not one of the classes: "
-                "pass all classes in the first call, classes="
+                "pass all classes as classes= in the first call"
             )
         return cls(codes, classes)
 

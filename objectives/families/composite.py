@@ -313,8 +313,8 @@ def weighted_sum(
     unit = max(bound.unit for bound in bounds)
     if penalty > 1e100 * unit:  # the square of so large a penalty would overflow
         raise ArgumentError(
-            f"a penalty of {penalty:g} is too large relative to the objective's unit {unit:g}: "
-            f"expected at most {1e100 * unit:g}"
+            f"a penalty of {penalty:g} is too large relative to the objective's values, which are "
+            f"of the order of {unit:g}: expected at most {1e100 * unit:g}"
         )
     terms = [
         Term(weight * (b.unit / unit), b if all(each is None for each in T) else beyond(b), T)
@@ -361,8 +361,8 @@ def _check_common(bounds: Sequence[BoundObjective]) -> None:
             )
         if len(bound.manifold.factors) < len(bound.views):
             raise ArgumentError(
-                f"objective {name!r} has a joint variable for all views and cannot be weighted, "
-                "summed or penalised"
+                f"objective {name!r} cannot be weighted, summed or penalised: all its views share "
+                "one variable, not one matrix M for each view"
             )
         if len(bounds) > 1 and any(view.features is not None for view in bound.views):
             raise ArgumentError(
@@ -387,10 +387,10 @@ def _check_penalised(weights: Sequence[float], bounds: Sequence[BoundObjective])
         in_columns = all(view.coordinates.is_columns for view in bound.views)
         if not in_columns and rewards_leaving(bound, weight):
             raise ArgumentError(
-                f"objective {name!r} takes no penalty here: with fewer rows than columns, or with "
-                "collinear columns, M must stay in the span of the rows, and a penalty on columns "
-                "would not keep it there. Give ridge= a positive value, if the method has it, or "
-                "leave out columns first"
+                f"objective {name!r} takes no penalty if X has fewer rows than columns, or "
+                "collinear columns: M must stay in the span of the rows, but a penalty could move "
+                "M out of this span. Give ridge= a positive value, if the method has ridge=, or "
+                "leave out columns"
             )
 
 

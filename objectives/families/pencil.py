@@ -180,8 +180,8 @@ def check_comparable(A: Array, what: str, size: float = 1.0) -> None:
     """Refuse an A too large relative to B; `what` is B's name in the message."""
     if not length(A) <= LARGEST**2 * size:
         raise DataError(
-            f"{what} is so small in some direction that the objective exceeds {LARGEST**2:.0e} "
-            "there: bring the columns to similar units, or leave out nearly constant columns"
+            f"the objective divides by {what}, which is so small in some direction that the value "
+            f"exceeds {LARGEST**2:.0e}: bring columns to similar units, or drop constant columns"
         )
 
 

@@ -90,7 +90,7 @@ class NestedMethod(Objective):
         levels = range(1, r + 1) if self.nested is True else self.nested
         if max(levels) != r:
             raise ArgumentError(
-                f"the largest level of nested = {self.nested!r} is {max(levels)}, expected r = {r}"
+                f"the largest number in nested={self.nested!r} must be r = {r}, got {max(levels)}"
             )
         steps = np.zeros(r)
         for level in levels:
@@ -117,8 +117,8 @@ def _levels(nested: Any) -> Any:
     weights = {k: number("each weight of nested", nested[k], positive=True) for k in levels}
     if not max(weights.values()) <= _FARTHEST * min(weights.values()):
         raise ArgumentError(
-            f"the largest weight of nested must be at most {_FARTHEST:.0e} times the smallest, got "
-            f"{nested!r}: a smaller weight has no effect"
+            f"the largest weight in nested={nested!r} is more than {_FARTHEST:.0e} times the "
+            "smallest weight, which therefore has no effect: give more similar weights"
         )
     return weights
 
@@ -233,9 +233,9 @@ class TraceRatio(BoundObjective, Compared):
         vars(self).update(inside=self.B, _rank=self._rank_of_B())
         if self._rank <= len(self.B) - self.r:
             raise SingularError(
-                f"the ratio is unbounded: its denominator matrix has rank {self._rank} in "
-                f"{len(self.B)} dimensions and is 0 for some M of r = {self.r} columns; expected "
-                f"rank > {len(self.B) - self.r}. Give ridge= a positive value, or use fewer columns"
+                f"the ratio is unbounded: some M of r = {self.r} columns has the denominator "
+                f"tr M'BM = 0, because the {len(self.B)} x {len(self.B)} matrix B has rank "
+                f"{self._rank}. Give ridge= a positive value, or use fewer columns of X"
             )
 
     @cached_property

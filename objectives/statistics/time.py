@@ -49,8 +49,8 @@ def check_pairs(pairs: float, lag: int, name: str) -> None:
     """Refuse a lag without pairs of positive weight."""
     if not pairs > 0:
         raise ArgumentError(
-            f"lag = {lag} leaves no two rows of {name} at this distance within a trial that have "
-            "positive weights: give a smaller lag, or longer trials"
+            f"lag = {lag} leaves no pair of rows of {name}: two rows of positive weight must be "
+            f"{lag} rows apart in the same trial. Give a smaller lag, or longer trials"
         )
 
 

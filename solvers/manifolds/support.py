@@ -140,7 +140,7 @@ class SparseStiefel(Orthonormal):
             N = with_zeros(self.support * rng.standard_normal(self.shape), self.support)
             if N is not None:
                 return N
-        raise ArgumentError("no orthonormal matrix with these zeros was found")
+        raise ArgumentError("no orthonormal matrix with the prescribed zero entries was found")
 
 
 @dataclass(frozen=True, eq=False)
@@ -173,7 +173,7 @@ def on_support(manifold: Manifold, support: Array) -> Manifold:
             return SparseStiefel(support)
         case Euclidean(d=d, r=r):
             return SparseEuclidean(d, r, support=support)
-    raise ArgumentError(f"the manifold {manifold} has no submanifold with fixed zeros")
+    raise ArgumentError(f"the manifold {manifold} does not support prescribed zero entries of M")
 
 
 def with_zeros(Y: Array, support: Array) -> Array | None:

@@ -157,5 +157,5 @@ def test_dask_frames_must_begin_and_end_alike():
     shifted = dd.from_pandas(labels.set_axis(np.arange(178) + 5), npartitions=3)
     value = ldr.solve("orthogonal-lda", X, 2, y=y).value
     assert ldr.solve("orthogonal-lda", frame, 2, y=right).value == pytest.approx(value, rel=1e-10)
-    with pytest.raises(DataError, match="different indices: from 0 to 177 and from 5 to 182"):
+    with pytest.raises(DataError, match="different indices: X from 0 to 177, y from 5 to 182"):
         ldr.solve("orthogonal-lda", frame, 2, y=shifted)

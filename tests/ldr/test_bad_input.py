@@ -160,7 +160,7 @@ ARGUMENTS = [
     case(r"landmarks must be a whole number >= 2, got array", "hsic", landmarks=np.array([1, 2])),
     case(r"target must be a single label, got \[", "xdawn", r=1, y=y, target=[0, 1]),
     case(
-        r"derivatives= .* require degree=1",
+        r"derivatives= requires degree=1, got degree=2",
         "sfa",
         r=1,
         degree=2,
@@ -225,7 +225,7 @@ SINGULAR = [
         epsilon=1e-100,
     ),
     case(
-        r"unbounded.*rank 6 in 7 dimensions.*r = 1.*ridge=",
+        r"unbounded.*r = 1.*the 7 x 7 matrix B has rank 6\. Give ridge=",
         "orthogonal-lda",
         FEW,
         r=1,
@@ -325,15 +325,15 @@ MISFITS = [
     ("the largest entry of X is", lambda: ldr.solve("pca", iter([X[:90] * 1e200, X[90:]]), 2)),
     ("the largest entry of X is", lambda: ldr.solve(ldr.objective(lambda M, X: 0.0), X * 1e200, 2)),
     (
-        r"second moment of the noise is so small in some direction",
+        r"second moment of the noise, which is so small in some direction",
         lambda: ldr.solve("opca", (X * 1e90, X * 1e-90), 1),
     ),
     (
-        r"second moment of the noise is so small in some direction",
+        r"second moment of the noise, which is so small in some direction",
         lambda: ldr.solve("opca", (X * 1e74, X[:, [0] * 13] * 1e-74 + X * 1e-83), 1),
     ),
     (
-        r"S_W is so small in some direction",
+        r"S_W, which is so small in some direction",
         lambda: ldr.solve("orthogonal-lda", X * 1e-100 + 1e70 * y[:, None], 1, y=y),
     ),
     (
@@ -368,7 +368,7 @@ def test_what_does_not_fit_together(words, act):
 def test_where_nothing_varies(case):
     with pytest.raises(
         SingularError,
-        match=r"equally good|only equal rows|vary in no direction|is zero to round|leave no resid",
+        match=r"equally good|vary in no direction|is zero to round|leave no resid",
     ):
         STILL[case]()
 
@@ -403,7 +403,7 @@ def test_projections_to_huge_maps_have_an_inverse():
 
 def test_one_variable_of_all_views_does_not_add_up():
     for objective in (2.0 * ldr.objectives.MCCA(), ldr.objectives.MCCA() + ldr.l1(1.0)):
-        with pytest.raises(ArgumentError, match=r"'mcca' has a joint variable for all views"):
+        with pytest.raises(ArgumentError, match=r"'mcca' cannot be weighted, summed or penalised"):
             ldr.solve(objective, (X[:, :5], X[:, 5:]), 1)
 
 
@@ -416,7 +416,7 @@ def test_values_beyond_squares_of_ones_own():
     huge = ldr.objective(
         lambda M, X: 1e200, backend="numpy", gradient=lambda M, X: np.zeros(M.shape)
     )
-    with pytest.raises(ObjectiveError, match=r"returned 1e\+200 .*of at most 1e\+130"):
+    with pytest.raises(ObjectiveError, match=r"returned 1e\+200 .*between -1e\+130 and 1e\+130"):
         ldr.solve(huge, X, 2)
 
 

@@ -213,7 +213,7 @@ def test_the_dimension_may_be_left_to_the_rows():
     gaps = np.where(np.random.default_rng(0).random(X.shape) < 0.05, np.nan, X)
     auto = ldr.compare(["ppca"], gaps[:, :5], r="auto", folds=2)
     assert "the smallest Bayesian information criterion" in auto.notes[0]
-    with pytest.raises(ArgumentError, match="single X: expected a whole number"):
+    with pytest.raises(ArgumentError, match="methods of one data matrix: give a whole number"):
         ldr.compare(["pls"], (X[:, :6], X[:, 6:]), r="auto")
 
 
@@ -316,7 +316,7 @@ def test_table_page_and_picture(wine, tmp_path):
         ((["orthogonal-lda", "orthogonal-lda"], X, labels), r"LDA\(.* twice"),
         ((["ldaa"], X, labels), "unknown objective 'ldaa'"),
         ((["orthogonal-lda"], None, labels), "X is None"),
-        ((["csp"], [X, X], [0, 1]), "X is a list of 2 arrays, whose order of axes is unknown"),
+        ((["csp"], [X, X], [0, 1]), "X is a list of 2 arrays, and the order of axes is unknown"),
         (
             (["orthogonal-cca", "orthogonal-lda"], (X, X), labels),
             "'orthogonal-cca' and 'orthogonal-lda', which take different data",

@@ -274,7 +274,7 @@ def test_a_covariance_is_refused_where_samples_are_needed():
     S = np.cov(WINE.T, bias=True)
     given = ldr.covariance(S, 178)
     cases = [
-        (lambda: ldr.solve("ica", given, 2), "cannot be solved from a covariance.* is for pca"),
+        (lambda: ldr.solve("ica", given, 2), "cannot be solved from a covariance.* are for pca"),
         (lambda: ldr.solve("cca", given, 2), r"takes 2 group\(s\) of columns, got 1"),
         (lambda: ldr.solve("pca", given, 2, y=WINE[:, 0]), "has no rows for y="),
         (lambda: ldr.path("pca", given, [1, 2], folds=3), "expected the samples"),

@@ -64,8 +64,20 @@ def test_noise_has_one_dimension():
 
 def test_where_there_is_no_rule_that_is_said():
     refused = [
-        (r"no rule for objective 'orthogonal-lda'.*ldr\.path", "orthogonal-lda", X, "auto", Y),
-        ("'orthogonal-lda' does not take: expected a whole number", "orthogonal-lda", X, 0.5, Y),
+        (
+            r"not available for objective 'orthogonal-lda'.*ldr\.path",
+            "orthogonal-lda",
+            X,
+            "auto",
+            Y,
+        ),
+        (
+            "variance, is not available for objective 'orthogonal-lda': give",
+            "orthogonal-lda",
+            X,
+            0.5,
+            Y,
+        ),
         ("all 7 dimensions of 'autocovariance' expl", "autocovariance", X[:7], 0.9999, None),
         ("r = 'auto' found no r: the data are too few for 'fa'", "fa", X[:, :2], "auto", None),
         ("X is an iterator", "pca", iter([X[:90], X[90:]]), 0.5, None),

@@ -308,9 +308,17 @@ def test_nulls_that_do_not_fit():
             ldr.permutation_test(name, X, 1, permutations=9, **options)
 
     refused("null must be", "pca", WINE, null="naive")
-    refused("permutes every column by itself; expected one of 'rows'", "pca", WINE, null="response")
+    refused(
+        "permutes every column by itself: null must be one of 'rows'", "pca", WINE, null="response"
+    )
     refused("needs groups=, the group of each sample", "pca", WINE, null="within")
-    refused("'groups' permutes y between groups, or", "pca", WINE, null="groups", groups=CLASSES)
+    refused(
+        "but this method has neither: give null='within'",
+        "pca",
+        WINE,
+        null="groups",
+        groups=CLASSES,
+    )
     refused("declares dependent samples", "pca", WINE, null="rows", groups=CLASSES)
     two = (WINE[:90, :3], WINE[90:, :3])
     refused("without groups=", "opca", two, groups=np.arange(90) % 9)
@@ -468,7 +476,7 @@ def test_a_description_chooses_no_dimension():
     assert path.best is None and path.chosen is None and np.isfinite(path.pooled).all()
     assert "no r is chosen" in repr(path) and "best score" not in repr(path)
     assert path.plot().axes
-    with pytest.raises(ArgumentError, match="score measures no prediction"):
+    with pytest.raises(ArgumentError, match="score does not measure prediction"):
         ldr.dimension("lpp", WINE, method="folds", most=2, random_state=0)
 
 

@@ -35,7 +35,7 @@ def test_each_method_says_what_it_would_take_before_it_takes_it(key, monkeypatch
     monkeypatch.setattr(memory, "available", lambda: (100.0, "a test"))
     monkeypatch.setattr(REGISTRY[key], "bind", lambda *given: pytest.fail("it began"))
     with pytest.raises(
-        TooLargeError, match=rf"{key}, with 8 arrays of \d+ x \d+ .* MiB .* a test leaves"
+        TooLargeError, match=rf"{key}, with 8 arrays of \d+ x \d+ .* MiB .*\(limit of a test\)"
     ):
         ldr.solve(key, X, 2, y=y, **parameters)
 
@@ -58,7 +58,7 @@ def test_what_is_left_is_the_least_of_what_anybody_says(monkeypatch):
     with monkeypatch.context() as patch:
         patch.setattr(resource, "getrlimit", lambda kind: (int(used) + 2**20,) * 2)
         left, whose = memory.available()
-        assert 0 <= left <= 2**20 and whose == "the limit of the process's address space"
+        assert 0 <= left <= 2**20 and whose == "the process's address space"
 
     def nowhere(*_):
         raise FileNotFoundError

@@ -141,5 +141,7 @@ def test_plot_of_what_is_not_proved_global():
 def test_splitters_that_do_not_fit():
     with pytest.raises(ArgumentError, match=r"cannot split the \d+ rows"):
         ldr.path("orthogonal-lda", X, [1], y=labels, folds=GroupKFold(3))
-    with pytest.raises(ArgumentError, match=r"1 of 1 fold.*expected two or more"):
+    with pytest.raises(
+        ArgumentError, match=r"1 split\(s\), of which 1 have .*expected two or more"
+    ):
         ldr.path("pca", X, [1], folds=ShuffleSplit(1))

@@ -182,7 +182,7 @@ def test_arrays_of_trials_of_two_views():
     drawn = ldr.bootstrap("pls", (X, Y), 1, draws=3, random_state=0)
     again = ldr.bootstrap("pls", rows, 1, groups=groups, draws=3, random_state=0)
     np.testing.assert_array_equal(drawn.values, again.values)
-    with pytest.raises(DataError, match="expected equal trials in all"):
+    with pytest.raises(DataError, match="expected equal trial lengths in all"):
         ldr.solve("pls", (X, by_time(Y.rows.reshape(12, 9, 2))), 1)
 
 

@@ -163,7 +163,7 @@ def test_what_is_no_trials():
         ldr.solve("orthogonal-maf", X, 2, groups=np.arange(400) % 7)
     with pytest.raises(DataError, match=r"groups has shape \(3,\), expected \(400,\)"):
         ldr.solve("orthogonal-maf", X, 2, groups=[1, 2, 3])
-    with pytest.raises(ArgumentError, match="lag = 10 leaves no two rows of X"):
+    with pytest.raises(ArgumentError, match="lag = 10 leaves no pair of rows of X"):
         ldr.solve("orthogonal-maf", by_time(TRIALS), 2, lag=10)
     with pytest.raises(DataError, match="X has trials of 4, 3 channels"):
         ldr.OrthogonalMAF(1).fit([TURNED[0], TURNED[1][:3]])
@@ -226,7 +226,7 @@ def test_data_arrays_of_xarray_have_names_of_channels():
 def test_an_order_that_is_not_known_is_refused():
     for given in (EPOCHS, list(EPOCHS)):
         for name, y in (("csp", KIND), ("sfa", None)):
-            with pytest.raises(DataError, match=r"ldr\.trials\(X\) for .*ldr\.trials\(X, 'times, "):
+            with pytest.raises(DataError, match=r"ldr\.trials\(X\) if .*ldr\.trials\(X, 'times, "):
                 ldr.solve(name, given, 2, y=y)
     with pytest.raises(DataError, match=r"X\[1\] has shape \(40, 4, 30\)"):
         ldr.solve("cca", (ldr.trials(EPOCHS), EPOCHS), 1)

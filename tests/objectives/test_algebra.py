@@ -228,7 +228,7 @@ def test_normalised_is_0_at_the_best_and_1_at_a_typical_m():
         values = [problem.reported(problem.value(problem.random_point(rng))) for _ in range(21)]
         assert np.median(values) == pytest.approx(1.0, rel=1e-9)
         assert any("normalised: 0 is the best value" in note for note in result.notes)
-    with pytest.raises(DataError, match="value at the best"):
+    with pytest.raises(DataError, match=r"its optimal value .* equals its median value"):
         ldr.solve(ldr.normalised("pca"), X, D)
 
 
@@ -286,8 +286,8 @@ def test_a_single_term_keeps_its_own_variable():
 @pytest.mark.parametrize(
     ("objective", "message"),
     [
-        (lambda: PCA() + SIR(), "cannot be a term of a sum: its map P is not M'"),
-        (lambda: PCA() + PPCA(), "its map P is not M'"),
+        (lambda: PCA() + SIR(), "cannot be a term of a sum: .* the transpose of M"),
+        (lambda: PCA() + PPCA(), "the transpose of M"),
         (lambda: ldr.kernel("pca") + OrthogonalLDA(), "apply ldr.kernel to the whole sum"),
         (lambda: near + PCA(), "on different manifolds cannot be added"),
         (lambda: PCA() + OrthogonalCCA(), "cannot be added: the first takes 1 view"),
@@ -302,8 +302,8 @@ def test_a_single_term_keeps_its_own_variable():
         (lambda: ldr.l1(1.0) / 0, "divided by 0"),
         (lambda: ldr.l1(-1.0), "the weight of an l1 penalty must be a finite number >= 0"),
         (lambda: ldr.l1("much"), "the weight of an l1 penalty"),
-        (lambda: ldr.normalised(PCA() + ldr.l1(1.0)), "an objective with a penalty"),
-        (lambda: ldr.normalised(SparsePCA(2.0)), "an objective with a penalty"),
+        (lambda: ldr.normalised(PCA() + ldr.l1(1.0)), "ldr.normalised takes no penalty"),
+        (lambda: ldr.normalised(SparsePCA(2.0)), "ldr.normalised takes no penalty"),
         (lambda: ldr.normalised(3), "must be a name or an Objective"),
     ],
 )

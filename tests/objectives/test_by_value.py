@@ -195,7 +195,7 @@ def test_what_cannot_be_pickled_is_said():
 
     for own, words in (
         (guarded, "cannot be pickled with the objects that its"),
-        (itself, "objective's function refers to the objective itself"),
+        (itself, "circular reference between objective and function"),
     ):
         with pytest.raises(pickle.PicklingError, match=f"{own.name}.*{words}"):
             pickle.dumps(own)

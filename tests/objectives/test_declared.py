@@ -162,14 +162,16 @@ def test_maps_that_are_not_transposed_do_not_add_up_whatever_the_data(other):
         lambda: 2 * other - OrthogonalLDA(),
         lambda: sum([PCA(), other]),
     ):
-        with pytest.raises(ArgumentError, match="cannot be a term of a sum: its map P is not M'"):
+        with pytest.raises(
+            ArgumentError, match=r"cannot be a term of a sum: .* the transpose of M"
+        ):
             add()
     assert (2 * other + ldr.l1(0.0)).traits.transposed is False
 
 
 def test_plots_compare_maps_that_are_transposed():
     white = np.linalg.qr(X - X.mean(axis=0))[0] * np.sqrt(len(X))
-    with pytest.raises(ArgumentError, match=r"the map P of objective .* is not M'"):
+    with pytest.raises(ArgumentError, match=r"cannot be compared with its baseline"):
         ldr.plots.compare(ldr.solve("maf", white, 2), white)
 
 
@@ -222,9 +224,7 @@ def test_a_class_of_ones_own_that_says_nothing():
 def test_needs_are_named_once():
     assert all(isinstance(need, Need) for cls in REGISTRY.values() for need in cls.needs)
     assert ldr.objectives.LPP(graph="classes").needs == ("graph", "labels")
-    with pytest.raises(
-        ArgumentError, match="needs contains 'label', expected names among 'labels'"
-    ):
+    with pytest.raises(ArgumentError, match="`needs` has 'label', expected names among 'labels'"):
 
         class Wrong(PCA):
             needs = ("label",)
@@ -235,13 +235,15 @@ def test_traits_are_given_with_the_class():
         """A method with another trait than its base."""
 
     assert Own.traits == dataclasses.replace(PCA.traits, stacks=False) and PCA.traits.stacks
-    with pytest.raises(ArgumentError, match="has wieghted=, which is not a trait; the traits are"):
+    with pytest.raises(
+        ArgumentError, match="the unknown class argument wieghted=, expected one of"
+    ):
 
         class Misspelt(PCA, wieghted=True):
             pass
 
     with pytest.raises(
-        ArgumentError, match=r"keywords of the class, class Old\(Objective, sparse="
+        ArgumentError, match=r"is a class argument: write class Old\(Objective, sparse="
     ):
 
         class Old(PCA):

@@ -74,7 +74,7 @@ def test_one_factor_is_the_class_means():
     ("y", "parameters", "error", "words"),
     [
         (Y[:-1], {}, DataError, r"y has shape \(23, 2\), expected 24 rows"),
-        (Y, {"of": ((2,),)}, DataError, r"y has 2 column\(s\), .* refers to column 2"),
+        (Y, {"of": ((2,),)}, DataError, r"selects column 2 of y, expected 0 to 1"),
         (np.vstack([Y[1:], Y[1]]), {}, DataError, "24 combinations of levels, but 1 of these"),
         (Y, {"of": ()}, ArgumentError, "of must be a tuple of sets of columns of y"),
         (Y, {"of": (0,)}, ArgumentError, "of must be a tuple of sets of columns of y"),

@@ -90,7 +90,7 @@ def test_derivatives_with_gaps(family):
 
 def test_a_multiple_fits_an_intercept_that_no_score_knows():
     result = ldr.solve(2 * as_objective(NAME, {}), YES_NO, 2)
-    with pytest.raises(ArgumentError, match="parameters besides M, so it has no score"):
+    with pytest.raises(ArgumentError, match="parameters besides M: new data have no score"):
         ldr.score(result, YES_NO)
 
 

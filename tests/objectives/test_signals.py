@@ -143,7 +143,7 @@ def test_timescales_are_those_of_the_processes(name):
 def test_lags_that_leave_no_pair_are_refused(name):
     with pytest.raises(ArgumentError, match="lag must be between 1 and n - 1 = 499"):
         ldr.solve(name, SERIES, 2, lag=500)
-    with pytest.raises(ArgumentError, match="lag = 12 leaves no two rows"):
+    with pytest.raises(ArgumentError, match="lag = 12 leaves no pair of rows"):
         ldr.solve(name, by_time(np.split(SERIES, 50)), 2, lag=12)
     with pytest.raises(ArgumentError, match="power must be 1 or 2, got 3"):
         ldr.solve("vamp", SERIES, 2, power=3)
@@ -401,7 +401,7 @@ def test_bands_that_are_none_are_refused():
     for signal, noise in (((0.2, 0.1), (0.05, 0.3)), ((0.1, 0.6), (0.05, 0.3))):
         with pytest.raises(ArgumentError, match=r"signal = .* must be two frequencies"):
             ldr.objectives.SSD(signal=signal, noise=noise)
-    with pytest.raises(ArgumentError, match="must lie within noise"):
+    with pytest.raises(ArgumentError, match="must lie within the wider band noise"):
         ldr.objectives.SSD(signal=(0.1, 0.2), noise=(0.12, 0.3))
 
 

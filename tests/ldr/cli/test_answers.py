@@ -91,7 +91,10 @@ def test_gaps_are_filled_in_and_the_rest_stays(call, table, tmp_path, ending):
     [
         (("transform", "wine.csv", "wine.csv", "--out", "y.csv"), "a model is an .npz file"),
         (("transform", "m.npz", "other.csv", "--out", "y.csv"), "other.csv has no column 'c1'"),
-        (("transform", "m.npz", "wine.csv", "--out", "m.npz"), "is read as MODEL"),
+        (
+            ("transform", "m.npz", "wine.csv", "--out", "m.npz"),
+            "would overwrite the input m.npz (MODEL)",
+        ),
         (
             ("impute", "m.npz", "wine.csv", "--out", "y.csv"),
             "of 'orthogonal-lda' does not impute missing",

@@ -79,7 +79,7 @@ OVER_AN_INPUT = [
 def test_an_input_is_never_written_over(command, role, folder, call):
     before = contents(folder)
     done = call(*command.split(), folder=folder)
-    assert done.returncode == 2 and f", which is read as {role}: give another" in done.stderr
+    assert done.returncode == 2 and f" ({role}): give another output file" in done.stderr
     assert contents(folder) == before
 
 
@@ -89,7 +89,7 @@ def test_pictures_and_reports_are_outputs_too(verb, folder, call):
     before = contents(folder)
     options = ["--plot", "view.png", *(["--out", "view.csv"] if verb == "solve" else [])]
     done = call(verb, "pca", "X.csv", *options, folder=folder)
-    assert done.returncode == 2 and "which is read as DATA" in done.stderr
+    assert done.returncode == 2 and "(DATA): give another output file" in done.stderr
     assert contents(folder) == before
 
 
@@ -113,12 +113,12 @@ def test_python_refuses_the_same(folder, result):
     before = contents(folder)
     pair = as_samples(folder / "X.parquet"), as_samples(np.load(folder / "X.npy", mmap_mode="r"))
     for path in ("X.parquet", "hard.npy"):
-        with pytest.raises(ArgumentError, match="which is read as X"):
+        with pytest.raises(ArgumentError, match=r"would overwrite the input .* \(X\)"):
             write_projection(folder / path, result, pair)
     for data in (folder / "X.csv", [X, str(folder / "X.csv")], as_samples([str(folder / "X.csv")])):
-        with pytest.raises(ArgumentError, match="which is read as X"):
+        with pytest.raises(ArgumentError, match=r"would overwrite the input .* \(X\)"):
             result.write_report(folder / "link.csv", data)
-    with pytest.raises(ArgumentError, match="which is read as X"):
+    with pytest.raises(ArgumentError, match=r"would overwrite the input .* \(X\)"):
         result.write_report(folder / "X.npy", np.load(folder / "X.npy", mmap_mode="r"))
     with pytest.raises(ArgumentError, match="is not a valid path: it has a NUL character"):
         write(folder / "a\0b.csv", result, X[:, :2])

@@ -286,7 +286,7 @@ def test_a_stream_is_kept_as_far_as_there_is_room(monkeypatch):
     np.testing.assert_array_equal(as_samples(blocks).in_memory().dense(), X)
     monkeypatch.setattr(memory, "SMALL", 0)
     monkeypatch.setattr(memory, "available", lambda: (1e3, "I"))
-    with pytest.raises(TooLargeError, match="free within I"):
+    with pytest.raises(TooLargeError, match="limit of I"):
         as_samples(blocks).in_memory()
 
 

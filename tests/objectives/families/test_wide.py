@@ -248,7 +248,7 @@ def test_of_few_rows_the_value_is_that_of_their_span(name, monkeypatch):
 def test_a_refusal_of_many_columns_names_the_slow_methods_of_products(by_products, monkeypatch):
     monkeypatch.setattr(memory, "SMALL", 0)
     monkeypatch.setattr(memory, "available", lambda: (1e4, "a test"))
-    with pytest.raises(DataError, match="or give whiten=True, or use orthogonal-sfa"):
+    with pytest.raises(DataError, match="Alternatives: whiten=True, or orthogonal-sfa"):
         ldr.solve("sfa", X, 2)
 
 
