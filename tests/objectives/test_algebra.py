@@ -302,8 +302,8 @@ def test_a_single_term_keeps_its_own_variable():
         (lambda: ldr.l1(1.0) / 0, "divided by 0"),
         (lambda: ldr.l1(-1.0), "the weight of an l1 penalty must be a finite number >= 0"),
         (lambda: ldr.l1("much"), "the weight of an l1 penalty"),
-        (lambda: ldr.normalised(PCA() + ldr.l1(1.0)), "ldr.normalised takes no penalty"),
-        (lambda: ldr.normalised(SparsePCA(2.0)), "ldr.normalised takes no penalty"),
+        (lambda: ldr.normalised(PCA() + ldr.l1(1.0)), "takes no penalty: add the penalty to"),
+        (lambda: ldr.normalised(SparsePCA(2.0)), "takes no penalty: add the penalty to"),
         (lambda: ldr.normalised(3), "must be a name or an Objective"),
     ],
 )
