@@ -281,7 +281,7 @@ def test_a_restricted_denominator_has_full_rank_down_to_rounding():
     Q = np.linalg.qr(rng.standard_normal((6, 6)))[0]
     A, B = np.diag(np.arange(6.0)), (Q * [1, 1, 1, 1, 1, 1e-15 * 8]) @ Q.T
     given = (ldr.objectives.OrthogonalMAF(), (View(np.zeros(6)),), A, B, 1)
-    with pytest.raises(ldr.errors.SingularError, match="rank 5 in 6"):
+    with pytest.raises(ldr.errors.SingularError, match="6 x 6 matrix B has rank 5"):
         TraceRatio(*given)
     assert TraceRatio(*given, restricted=True).definite
 
