@@ -299,17 +299,17 @@ def compare(
 
     The same criteria score all methods, over all held-out samples together:
 
-    - labels: the accuracy of `predict`, or of the nearest class mean in the projection for methods
-      that do not predict; and the accuracy of a nearest-neighbour classifier;
-    - a response: Q2 and RMSECV of `predict`, or of least squares on the components; and Q2 of
-      nearest-neighbour regression;
-    - trials with one label or quantity each (csp, spoc, xdawn): accuracy or Q2 of predictions from
-      the log powers of a trial's components, for xdawn from their time courses;
-    - several views: Q2 of the last view predicted from the first; and the mean product of the
-      scores of two views, each divided by its standard deviation in the training samples;
-    - a time series: Q2 of the prediction of the next step;
-    - X with missing values: Q2 of the imputation of observed entries that the method did not see;
-    - X alone: Q2 of the columns of X, predicted from the components.
+    - With labels: the accuracy of the method's `predict`, or else of the nearest class mean in the
+      projection; and the accuracy of a nearest-neighbour classifier.
+    - With a response: Q2 and the root mean squared error (RMSECV) of the method's `predict`, or
+      else of least squares on the components; and Q2 of nearest-neighbour regression.
+    - If each trial has a label or a quantity: the accuracy or Q2 of its prediction, for csp and
+      spoc from the log powers of the trial's components, for xdawn from their time courses.
+    - With several views: Q2 of the last view predicted from the first; and the mean product of the
+      scores of two views, standardised in the training samples.
+    - With a time series: Q2 of the prediction of the next step.
+    - If X has missing values: Q2 of the imputation of observed entries hidden from the method.
+    - Otherwise: Q2 of the columns of X, predicted from the components.
 
     Q2 is 1 - (sum of squared errors) / (sum of squared errors of the training mean). Statistics
     such as means and standard deviations are computed from the training samples of a fold.
@@ -320,7 +320,7 @@ def compare(
         Names, or objectives with parameters; by default pca and the methods of the registry that
         fit X and y. For more than 1000 rows the default excludes methods that use all pairs of rows
         (nca, lmnn, wda, mds-stress, sdr, hsic), because they take minutes.
-    X : array, sparse matrix or DataFrame (n, d); a pair of them for two views or a background
+    X : array, sparse matrix or DataFrame (n, d); or a pair of two views, or (samples, background)
     y : array (n,), optional
         Labels or a response.
     r : int, float or "auto"

@@ -354,14 +354,13 @@ def score(
     - Methods of labels: the accuracy of `Result.predict`. Regressions and reduced-rank-regression:
       minus the mean squared error of `Result.predict`.
     - ppca and fa: the mean log-likelihood per sample.
-    - pca, mds, log-det-pca, sparse-pca, robust-pca: minus the mean squared error of reconstructing
-      a sample about the training mean.
-    - Several views: the scores are divided by their standard deviations in the training samples.
-      The products of the scores of two views are averaged over samples and pairs of views, and
-      summed over components.
-    - Other methods: the objective of the new samples at the result's matrix, negated if the method
-      minimises. Time series are centred about the training mean, other samples about their own
-      mean (csp, spoc, xdawn and ssd do not centre).
+    - pca, mds, log-det-pca, sparse-pca, robust-pca: minus the mean squared distance of a sample
+      from its reconstruction, which uses the training mean.
+    - Several views: the sum over components of the mean product of the scores of two views. Scores
+      are divided by their standard deviations in the training samples.
+    - Other methods: the objective for the new samples at the result's M, with a minus sign if it is
+      minimised. Time series are centred about the training mean, other samples about their own
+      mean. Samples are not centred for csp, spoc, xdawn and ssd.
 
     Parameters
     ----------
@@ -380,9 +379,9 @@ def score(
     Raises
     ------
     ldr.errors.ArgumentError
-        The objective is a function of distances, or has parameters that new data do not determine.
+        The objective is a function of distances, or parameters besides M were fitted to the data.
     ldr.errors.DataError, ldr.errors.SingularError
-        The new data do not match the result, or do not determine the objective.
+        The new data do not match the result, or a matrix of the new data is singular.
     """
     if not isinstance(result, Result):
         raise ArgumentError(f"result must be a Result of ldr.solve, got {type(result).__name__}")

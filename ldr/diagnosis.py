@@ -98,18 +98,18 @@ def diagnose(
     loadings for pls-regression. With scores t of covariance S, Hotelling's T2 is t'S^{-1}t; Q is
     ||x - mean - Lt||^2 for coefficients L.
 
-    For r components the limit of T2 is a quantile of r (n^2 - 1) / (n (n - r)) F_{r, n-r} for new
-    samples, and of (n - 1)^2 / n Beta_{r/2, (n-r-1)/2} for the samples of X. The limit of Q is
-    Jackson and Mudholkar's, from the eigenvalues of the covariance of the residuals. The limits of
-    T2 and Q assume that the samples of X are Gaussian, independent and free of outliers. The limit
-    of Q also assumes that the components are known exactly: at level .95 it includes 87 % of new
-    Gaussian samples of 20 columns if n = 30, and 95 % if n = 500.
+    For r components and new samples the limit of T2 is a quantile of r (n^2 - 1) / (n (n - r))
+    F_{r, n-r}. For the samples of X it is a quantile of (n - 1)^2 / n Beta_{r/2, (n-r-1)/2}. The
+    limit of Q follows from the eigenvalues of the residuals' covariance by Jackson and Mudholkar's
+    formula. The limits of T2 and Q assume that the samples of X are Gaussian, independent and free
+    of outliers. The limit of Q also ignores errors of the components: with 20 Gaussian columns and
+    level .95 it includes 87 % of new samples if n = 30, and 95 % if n = 500.
 
-     For robust-pca the limits of T2 and Q resist outliers: T2 uses the minimum covariance
-     determinant estimate of the scores' covariance, and its limit is a quantile of chi^2_r. The
-     limit of Q for robust-pca assumes that Q^{1/3} is Gaussian with the observed median and median
-     absolute deviation. For robust-pca the limits of T2 and Q at level .95 include 74 % and 83 % of
-     new samples if n = 30, and 94 % if n = 500.
+    For robust-pca the limits of T2 and Q resist outliers: T2 uses the minimum covariance
+    determinant estimate of the scores' covariance, and its limit is a quantile of chi^2_r. The
+    limit of Q for robust-pca assumes that Q^{1/3} is Gaussian with the observed median and median
+    absolute deviation. For robust-pca the limits of T2 and Q at level .95 include 74 % and 83 % of
+    new samples if n = 30, and 94 % if n = 500.
 
     Source: Hotelling 1947; Jackson & Mudholkar 1979; Hubert, Rousseeuw & Vanden Branden 2005.
 

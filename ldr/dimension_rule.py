@@ -179,7 +179,7 @@ def parallel_analysis(
     draws : int
         Number of null data sets.
     quantile : float
-        Level, between 0 and 1, of the quantile of each null eigenvalue that is the threshold.
+        The threshold of each eigenvalue is this quantile, from 0 to 1, of its values in null data.
     random_state : int or Generator, optional
 
     Returns

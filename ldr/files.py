@@ -82,10 +82,10 @@ def write_figure(path: str | Path, figure: Figure, **style: Argument) -> None:
 def check_outputs(
     outputs: Mapping[str, str | Path], inputs: Mapping[str, Iterable[str | Path]]
 ) -> None:
-    """Refuse output files that cannot be written or are inputs, before any computation.
+    """Raise an error if an output file cannot be written or is also an input file.
 
     - outputs: paths of the files to write; the keys are their names in messages
-    - inputs: files, and folders of .parquet files, that are read
+    - inputs: paths of the files, or of folders of .parquet files, that are read
     """
     seen: dict[str, Path] = {}
     for name, output in outputs.items():

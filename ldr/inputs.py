@@ -155,7 +155,7 @@ def covariance(
     mean : array (d,), optional
         Mean of the samples, which `Result.transform` subtracts; 0 by default.
     views : sequence of int, optional
-        Sizes of the consecutive blocks of S, one for each view; for a regression, X and response.
+        Numbers of columns of the views in S; for a regression, of X and then of the response.
 
     Returns
     -------

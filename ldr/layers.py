@@ -39,22 +39,22 @@ def layer(
 ) -> Callable[..., Traced]:
     """Make a function of jax arrays, from X to the optimal P, with derivatives.
 
-    `ldr.solve` finds the optimum in a callback, so the function can be compiled. The derivative of
+    The function can be compiled: jax calls `ldr.solve` back to find the optimum. The derivative of
     the optimum comes from the implicit function theorem and does not depend on the solver:
-    `jax.grad`, `jax.jvp`, `jax.vjp` and `jax.vmap` work. If eigenvalues inside the subspace or at
-    its boundary are equal, an error names the tie; derivatives of eigenvectors would be NaN.
+    `jax.grad`, `jax.jvp`, `jax.vjp` and `jax.vmap` work. If equal eigenvalues prevent a derivative,
+    an error names them.
 
     Parameters
     ----------
     objective : str or Objective
-        Functions of jax with a declared manifold, such as ``ldr.objective(manifold="grassmann")``,
-        have derivatives of every order. The following methods also have derivatives of every order:
-        pca, mds, log-det-pca, autocovariance, squared-difference, sfa, orthogonal-sfa,
-        orthogonal-maf, maf, signal-noise, contrastive-pca, orthogonal-gcpca, gcpca, opca,
-        orthogonal-lda, lda, pls, orthogonal-cca, cca, maxdiff, maxbet, orthogonal-mcca,
-        principal-components-regression, tica, spoc and phd, and lpp, npe and their variants with
-        ``graph="classes"``. The methods of `Sensitivity.pullback` have first derivatives, in
-        forward and reverse mode. For all other smooth methods only forward mode works (`jax.jvp`).
+        Derivatives of every order exist for functions in jax with a declared manifold, such as
+        ``ldr.objective(manifold="grassmann")``. They also exist for these methods: pca, mds,
+        log-det-pca, autocovariance, squared-difference, sfa, orthogonal-sfa, orthogonal-maf, maf,
+        signal-noise, contrastive-pca, orthogonal-gcpca, gcpca, opca, orthogonal-lda, lda, pls,
+        orthogonal-cca, cca, maxdiff, maxbet, orthogonal-mcca, principal-components-regression,
+        tica, spoc and phd. With ``graph="classes"`` they exist for lpp, npe and their variants. For
+        methods with `Sensitivity.pullback` first derivatives exist, in forward and reverse mode.
+        For other smooth methods only forward mode works (`jax.jvp`).
     r : int
     projector : bool
         Return the orthogonal projector onto the rows of P (P'P for orthonormal rows) instead of P.
@@ -67,9 +67,8 @@ def layer(
     -------
     callable
         ``layer(X, y=None, **parameters)`` returns P (r, d), or the projector (d, d), for each view.
-        X is an array (n, d) or a tuple of arrays; y are labels, without derivative. Parameters are
-        numbers, such as ``ridge=0.1`` or a sum's ``weights=(1.0, 0.5)``, with derivatives. The
-        caller centres the rows: ``(X - X.mean(0)) @ P.T``.
+        X is an array (n, d) or a tuple of arrays; y are labels. Derivatives exist with respect to X
+        and to numeric parameters such as ``ridge=0.1``. Project by ``(X - X.mean(0)) @ P.T``.
 
     Raises
     ------

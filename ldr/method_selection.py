@@ -187,7 +187,7 @@ class Choice(tuple[Advice, ...]):
 
 @in_words
 def choose(X: Rows = None, y: PerRow = None, *, time_order: bool = False) -> Choice:
-    """Return questions that fit the data, and methods for each question.
+    """Return the research questions that the data can answer, and methods for each question.
 
     No method is run. To score methods on held-out samples, use `ldr.compare`.
 
@@ -203,7 +203,7 @@ def choose(X: Rows = None, y: PerRow = None, *, time_order: bool = False) -> Cho
     Returns
     -------
     Choice
-        A tuple of `Advice`, printed in lines that fit a terminal.
+        A tuple with an `Advice` for each question, which is printed as a table.
 
     Raises
     ------

@@ -75,8 +75,8 @@ class Progress:
     """Show the progress of a run on the terminal; without a terminal nothing is shown.
 
     The line shows the iteration, the minimised value, the norm of the gradient, its tolerance, and
-    the time. The line is completed at the end of a ``with`` block of the observer; without a block,
-    when the run converges, another run starts, or the observer is deleted.
+    the time. With the observer as a context manager, the line ends at the end of the ``with``
+    block. Otherwise it ends if the run converges, another run starts or the observer is deleted.
 
     Parameters
     ----------
@@ -141,9 +141,9 @@ class Progress:
 class Log:
     """Print a line for each iteration to standard output, in notebooks and log files too.
 
-    A line has the iteration, the value of the objective in its own sense and units, and the seconds
-    of the run. The iterations of each initial point are counted from 0. As a context manager the
-    observer prints a last line with the seconds of all runs.
+    A line has the iteration, the value of the objective (not of the minimised function), and the
+    seconds of the run. The iterations of each initial point are counted from 0. As a context
+    manager the observer prints a last line with the seconds of all runs.
 
     Parameters
     ----------

@@ -40,7 +40,7 @@ class Path(Pickled):
         Mean score of the held-out samples of each fold; larger is better. None without folds; NaN
         if a fold failed. `scored_by` names the score, such as the accuracy or the log-likelihood.
     dimensions : tuple of int
-        Numbers of components; with folds also 0, a prediction by the mean or the largest class.
+        Numbers of components; 0 stands for prediction by the mean or by the largest class.
     pooled : ndarray (dimensions,) or None
         The mean score of all held-out samples.
     numbers : dict of ndarray (dimensions,)
@@ -215,8 +215,8 @@ def path(
 ) -> Path:
     """Solve an objective for several dimensions, and score each on held-out samples.
 
-    Each problem of the path is solved as by `ldr.solve`. Optimal values need not be monotone in r:
-    ratios decrease with r, and optimal subspaces of different r are not nested.
+    Each problem of the path is solved as by `ldr.solve`. Optimal subspaces of different r need not
+    be nested, and optimal values need not increase with r: ratios decrease.
 
     Parameters
     ----------
@@ -227,8 +227,8 @@ def path(
     solver, starts, tolerance, max_iterations, certify
         As in `ldr.solve`.
     dimensions : sequence of int
-        Values of r, such as ``range(1, 11)``; they are sorted. With `folds`, r = 0 means no
-        components: predict the mean or the largest class (ppca, fa: independent columns).
+        Values of r, such as ``range(1, 11)``; they are sorted. With `folds`, r = 0 predicts the
+        mean or the largest class; for ppca and fa it is the model of independent columns.
     folds : int or splitter of scikit-learn, optional
         Score each dimension on held-out samples as `ldr.score` does, or for pca and its variants on
         held-out entries of X. Statistics are computed from training samples. A number of folds
@@ -247,8 +247,8 @@ def path(
     Returns
     -------
     Path
-        The path has `plot()`, `elbow`, `best` and `chosen`. After Ctrl-C the path contains the
-        completed dimensions (and at least two completed folds), and a warning states their number.
+        The path has `plot()`, `elbow`, `best` and `chosen`. After Ctrl-C the path contains only the
+        completed dimensions, and a warning states their number.
 
     Raises
     ------

@@ -40,8 +40,8 @@ def load(path: str | Path) -> Result:
     Returns
     -------
     Result
-        The saved result; all numbers are bitwise equal. Its objective is the installed version's
-        class with the saved parameters.
+        The result, with bitwise the same numbers as when it was saved. Its objective has the saved
+        parameters, and its class is that of the installed version of ldr.
 
     Raises
     ------

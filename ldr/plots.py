@@ -177,14 +177,14 @@ def compare(result: Result, X: Rows, y: PerRow = None) -> Figure:
     Parameters
     ----------
     result : Result
-        Result of an objective with a baseline; its map P must be M'.
+        Result of an objective with a baseline, whose components are X M (P = M').
     X, y
         As in `projection`.
 
     Raises
     ------
     ldr.errors.ArgumentError
-        There is no baseline, or the map P is not M'.
+        The result has no baseline, or its components are not X M (P = M').
     """
     rows, columns = _grid(result.r, len(parts(result.P)))
     figure = new_figure(1.4 + 2 * _width(rows, columns), 1.4 + max(3.2, 1.8 * rows))
@@ -572,8 +572,8 @@ def biplot(result: Result, X: Rows, y: PerRow = None, *, ax: Axes | None = None)
 def correlation_circle(result: Result, X: Rows, *, ax: Axes | None = None) -> Figure:
     """Plot the correlations of each column with the first two components, in the unit circle.
 
-    For uncorrelated components (pca, lda, cca) the squared length of an arrow is the share of the
-    column's variance that both components explain. The arguments are those of `biplot`, except y.
+    If components are uncorrelated (pca, lda, cca), an arrow's squared length is the share of the
+    column's variance that the two components explain together. See `biplot` for the arguments.
     """
     from matplotlib.patches import Circle
 
@@ -683,7 +683,7 @@ _EPS = float(np.finfo(float).eps)
 def convergence(result: Result, *, ax: Panels = None) -> Figure:
     """Plot the distance to the best value, and the gradient norm, by iteration.
 
-    Distances below machine precision are drawn at machine precision. A closed form is one point.
+    Distances below machine precision are drawn at it. For a closed form a single point is drawn.
 
     Parameters
     ----------
@@ -985,7 +985,7 @@ def intervals(found: Bootstrap, level: float = 0.9) -> Figure:
     """Plot every entry of the map with its interval; intervals without zero are highlighted.
 
     If there are more than 40 features, the 40 with the largest loadings are drawn. If the columns
-    were standardised, entries of the map are per standard deviation.
+    were standardised, the drawn map is that of the standardised columns.
 
     Parameters
     ----------

@@ -84,22 +84,22 @@ def regularisation_path(
     random_state: int | np.random.Generator | None = None,
     **parameters: object,
 ) -> RegularisationPath:
-    """Solve an objective plus an l1 penalty for several weights, each from the last solution.
+    """Solve an objective plus an l1 penalty for a sequence of penalty weights.
 
     Parameters
     ----------
     objective : str or Objective
-        A smooth objective; each problem is ``objective + ldr.l1(penalty)``. For "sparse-pca",
-        "sparse-lda" and "sparse-cca" their own penalty is replaced.
+        A smooth objective; each problem is ``objective + ldr.l1(penalty)``. In "sparse-pca",
+        "sparse-lda" and "sparse-cca" the penalty replaces their own l1 penalty.
     X, r, y, sample_weight, groups, standardise, random_state, **parameters
         As in `ldr.solve`.
     penalties : sequence of float
         At least 0, in the objective's units; sorted in ascending order. The first solve starts at
         the baseline, each further solve at the previous solution.
     solver : str or Solver
-        "auto" is smoothing continuation, followed by proximal gradients.
+        "auto" runs smoothing continuation, then proximal gradients.
     max_iterations : int, optional
-        Limit for each solution; by default the solver's own limit.
+        Limit for each penalty; by default the solver's own limit.
     time_limit : float, optional
         Seconds for all penalties together.
     certify : bool
@@ -109,12 +109,12 @@ def regularisation_path(
     -------
     RegularisationPath
         The repr is a table of penalties, values and sparsity. After Ctrl-C or the time limit the
-        path has the completed penalties, and a warning states their number.
+        path contains only the completed solutions, and a warning states their number.
 
     Raises
     ------
     ldr.errors.ArgumentError
-        No penalty is given, or a negative one, or the objective already has a penalty (except
+        No penalty is given, a penalty is negative, or the objective already has a penalty (except
         sparse-pca, sparse-lda and sparse-cca); otherwise as in `ldr.solve`.
     ldr.errors.TimeLimitError
         The time limit passed before the first solution.
@@ -204,8 +204,8 @@ def refit(
     Returns
     -------
     Result
-        Result of the objective without the penalty. M has the zeros of ``result.M``. The
-        certificate compares M with matrices that have the same zeros; there is no baseline.
+        Optimum of the objective without the penalty, among matrices with the zeros of ``result.M``.
+        Its certificate also refers to these matrices only. It has no baseline.
 
     Raises
     ------

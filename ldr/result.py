@@ -57,9 +57,9 @@ class Result(Pickled, Generic[Matrices]):
     mean : ndarray (d,)
         Mean that is subtracted before the map.
     run : Run
-        Record of the solver, in the objective's sense and units; `run.M` is the point in the
-        solver's own coordinates. `value`, `status`, `iterations`, `evaluations`, `gradient_norm`
-        and `history` of the result are attributes of the run.
+        Record of the solver, with values of the objective, not of the minimised function; `run.M`
+        is the point in the solver's own coordinates. `value`, `status`, `iterations`,
+        `evaluations`, `gradient_norm` and `history` of the result are attributes of the run.
     baseline : float or None
         The value of the objective at the baseline; None without a baseline.
     directions : Directions
@@ -70,8 +70,8 @@ class Result(Pickled, Generic[Matrices]):
         The baseline's map.
     improvement : float or None
         -(f(M) - f(baseline_M)) / |f(baseline_M)| for the minimised f (Cunningham and Ghahramani,
-        Eq. 28). The difference is not divided for orthogonal-cca and `ldr.normalised` objectives,
-        which are normalised already.
+        Eq. 28). For orthogonal-cca and `ldr.normalised` objectives, which are normalised already,
+        the improvement is -(f(M) - f(baseline_M)).
     certificate : Certificate or None
         Claim about optimality; None if no certificate was requested.
     solver : str
@@ -86,8 +86,8 @@ class Result(Pickled, Generic[Matrices]):
         penalty have "sparsity", the share of zeros in M, and "stationarity", equal to
         `gradient_norm`.
     model : FactorModel or None
-        Model with a likelihood (ppca, fa): `score`, `impute`, `bic`, posterior covariances. For a
-        kernel version the model describes the kernel's features.
+        Probabilistic model of ppca or fa, which scores samples, imputes missing entries and returns
+        the BIC. For a kernel version it is a model of the features that approximate the kernel.
     predictors : tuple of LinearPredictor or ClassPredictor
         Predictors used by `predict`, one for each predicting view.
     feature_names : tuple of str or None
@@ -215,7 +215,7 @@ class Result(Pickled, Generic[Matrices]):
 
     @in_words
     def transform(self: Result, X: Rows, *, header: bool = True) -> Rows:
-        """Project samples: Y = (X - mean) P', after the feature map if there is one.
+        """Project samples, or their features if the method computes features: Y = (X - mean) P'.
 
         For models with a likelihood (ppca, fa) the projection is the posterior mean, also for
         samples with missing entries.
@@ -223,9 +223,9 @@ class Result(Pickled, Generic[Matrices]):
         Parameters
         ----------
         X : array, memory map, sparse matrix or DataFrame (m, d)
-            For several views a tuple of arrays, or a dict by name. Data larger than memory, given
-            as in `ldr.solve`, are read in chunks. Of a table only the columns that were used in the
-            fit are read. Dask arrays and DataFrames are accepted.
+            For several views a tuple of arrays, or a dict by name. Dask arrays and DataFrames are
+            accepted, and data larger than memory as in `ldr.solve`, which are read in chunks. A
+            table may have further columns, which are ignored.
         header : bool
             True if the first line of a .csv or .tsv file contains the names of the columns.
 
@@ -268,10 +268,9 @@ class Result(Pickled, Generic[Matrices]):
           principal-components-regression and pls-regression use their r components.
         - Methods of labels predict the most probable class. Classes are assumed Gaussian in the
           projection, with their own means, the common covariance S_W/n, and class shares as priors.
-        - Methods of two views predict the second view by least squares on the projection of the
-          first: its mean plus y B for a new sample with the projection y. If Y is the projected
-          first view and Xb the centred second view, B = (Y'Y)^{-1} Y'Xb; for
-          reduced-rank-regression B is the map of the second view.
+        - Methods of two views predict the second view by its least-squares regression on the
+          components of the first view in the training samples. In reduced-rank-regression the map
+          of the second view contains the coefficients of this regression.
 
         Parameters
         ----------
@@ -311,8 +310,8 @@ class Result(Pickled, Generic[Matrices]):
         Returns
         -------
         Result
-            The rotated result. The columns of M are in descending order of the variances of the
-            components, or for ppca and fa of the columns' sums of squares.
+            The rotated result. The columns of M are in descending order of their components'
+            variances, or for ppca and fa of their own sums of squares.
 
         Raises
         ------

@@ -208,15 +208,15 @@ def solve(
         X from a covariance or correlation matrix.
     r : int, float or "auto"
         Number of components, 1 <= r <= d (or the number of features of a kernel version). For ppca
-        and fa, r = 0 is the model of independent columns. A number between 0 and 1 selects the
-        fewest components that explain this share of the variance, for closed forms with orthonormal
-        M (pca, mds, ...). For tica and vamp it is a share of the kinetic variance, the sum of all
-        squared autocorrelations. "auto" selects r by parallel analysis (pca, mds, log-det-pca) or
-        by the least BIC (ppca, fa). A message names the rule that selected r.
+        and fa, r = 0 is the model of independent columns. A number between 0 and 1 is a share of
+        the variance, and selects the fewest components that explain it. Such shares are accepted
+        for closed forms with orthonormal M (pca, mds, ...). For tica and vamp the share refers to
+        the sum of all squared autocorrelations. "auto" selects r by parallel analysis (pca, mds,
+        log-det-pca) or by the least BIC (ppca, fa). A message names the rule that selected r.
     y : array (n,), optional
-        Labels (orthogonal-lda, or a graph of the classes) or response (sdr, hsic, sir, save,
-        regressions). y may be the path of an .npy file or, if X is the path of a table, the name of
-        a column; ``("label", str)`` reads the column "label" as text, not as numbers.
+        Labels, for methods such as lda, or a response, for methods such as sdr and regressions. y
+        may also be the path of an .npy file or, if X is the path of a table, the name of a column.
+        The pair ``("label", str)`` reads the column "label" as text, not as numbers.
     sample_weight : array (n,), optional
         Sample weights, numbers >= 0. An integer weight w stands for w equal rows; samples with
         weight 0 are left out. Methods without weights refuse them. The weights may also be the name
@@ -229,8 +229,8 @@ def solve(
     standardise : bool
         Divide the columns by their standard deviations, in a further pass over the data; constant
         columns are unchanged. A background is divided by the standard deviations of the samples. M,
-        value, `start` and parameters in units of X, such as a width, then refer to the standardised
-        columns; P, mean, model and `transform` refer to the original columns.
+        value and `start` then refer to the standardised columns, and so do parameters in units of
+        X, such as a width. P, mean, model and `transform` refer to the original columns.
     header : bool
         True if the first line of a .csv or .tsv file names the columns; else they are "0", "1", ...
     solver : str or Solver
@@ -252,12 +252,11 @@ def solve(
         Initial point of an iterative solver: an array; "baseline", the objective's baseline;
         "random"; or the name of an initial point of the method (for sdr "gradient outer product").
     starts : int, optional
-        Number of initial points, for objectives with local optima: first `start`, then the method's
-        own initial points (not after "random"), then random points. By default any `start` other
-        than the baseline is the only initial point; after the baseline follow the method's own
-        points (for example of sdr, ica and lmnn) until a run is proved optimal. The best result is
-        returned. `Result.starts` has the value of each run, the name of the best start, and the
-        number of runs that agree with it.
+        Number of initial points, for objectives with local optima. The first is `start`. The next
+        are the method's own initial points, unless `start` is "random", and all others are random.
+        By default the baseline and the method's own points are used, until a run is proved optimal;
+        if another `start` is given, only it is used. The best result is returned. `Result.starts`
+        contains the value of each run and the name of the best initial point.
     workers : int
         Number of threads; each runs the solver from another start. -1 means one for every core.
     tolerance : float
@@ -271,10 +270,10 @@ def solve(
     observers : sequence of callables
         Functions called with every `ldr.solvers.Iteration`; one that returns True ends the run.
     certify : bool or "thorough"
-        True to compute the certificate, which can cost as much as the solution. If the point is a
-        saddle the solver continues along a direction of descent, and a message states this. For
-        dense rows, "thorough" also checks solutions of iterative eigensolvers: a decomposition of
-        the whole matrix proves that no eigenvector was missed, at up to many times the cost.
+        True to compute the certificate of optimality, which can cost as much as the solution. If
+        the point is a saddle, the solver continues along a direction of descent, and a message
+        states this. "thorough" also decomposes the whole matrix of dense rows after an iterative
+        eigensolver, to prove that no eigenvector was missed. This can take many times as long.
     random_state : int or Generator, optional
         Seed of the random starts.
     device : {"cpu", "gpu"}
@@ -305,8 +304,8 @@ def solve(
     ldr.errors.TimeLimitError
         The time limit passed before there was a point to return, for example during reading.
     KeyboardInterrupt
-        Ctrl-C was pressed before there was a point to return, or twice within half a minute. A
-        single Ctrl-C makes a solve return its best point; the second also ends a loop of calls.
+        Ctrl-C was pressed before there was a point to return, or a second time within half a
+        minute. After one Ctrl-C a solve returns its best point; the second ends a loop of solves.
 
     Examples
     --------

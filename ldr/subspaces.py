@@ -26,9 +26,9 @@ _DISTANCES: dict[str, Callable[[Array], float]] = {
 def principal_angles(A: npt.ArrayLike, B: npt.ArrayLike) -> Array:
     """Compute the principal angles between the column spans of two matrices, ascending.
 
-    The matrices Qa and Qb are orthonormal bases. The cosine of angle k is the k-th largest singular
-    value of Qa'Qb, and its sine the k-th smallest of (I - Qa Qa')Qb. Each angle is computed from
-    its sine and cosine: a cosine is inaccurate for angles near 0, a sine for angles near pi/2.
+    For orthonormal bases Qa and Qb the cosine of angle k is the k-th largest singular value of
+    Qa'Qb; its sine is the k-th smallest singular value of (I - Qa Qa')Qb. Each angle is computed
+    from its sine and cosine: a cosine is inaccurate for angles near 0, a sine for angles near pi/2.
 
     Source: Bjorck and Golub 1973; Knyazev and Argentati 2002.
 
@@ -74,10 +74,10 @@ def distance(A: npt.ArrayLike, B: npt.ArrayLike, metric: str = "chordal") -> flo
     A, B : array (d, r)
         Matrices of full column rank.
     metric : {"chordal", "geodesic", "projection", "procrustes", "largest-angle"}
-        Functions of the principal angles t, where Qa and Qb are orthonormal bases:
-        "chordal" (sum sin^2 t)^{1/2} = ||Qa Qa' - Qb Qb'||_F / sqrt 2; "geodesic" (sum t^2)^{1/2};
-        "projection" sin t_max = ||Qa Qa' - Qb Qb'||_2; "procrustes" 2 (sum sin^2 t/2)^{1/2}, the
-        least ||Qa - Qb R||_F over orthogonal R; "largest-angle" t_max.
+        The distance is a function of the principal angles t: (sum sin^2 t)^{1/2} for "chordal",
+        (sum t^2)^{1/2} for "geodesic", the sine of the largest angle for "projection", the largest
+        angle for "largest-angle", and 2 (sum sin^2(t/2))^{1/2} for "procrustes", the least ||Qa -
+        Qb R||_F over orthogonal R for orthonormal bases Qa and Qb.
 
     Returns
     -------

@@ -73,22 +73,23 @@ class Check(Pickled):
     shape : str
         Shape of M.
     gradient_slope : float
-        Order in t of the Taylor error f(R(tV)) - f(M) - t <g, V> along a retraction R: 2 for a
-        right gradient g, 1 for a wrong gradient, inf if the error is at rounding level for every t.
+        Order of the error of the first-order Taylor formula in the step length: 2 for a right
+        gradient, 1 for a wrong one. It is inf if all errors are at the level of rounding errors.
     hessian_slope : float or None
-        Power of t to which the error of the second-order Taylor formula is proportional: 3 for a
-        right Hessian, 2 for a wrong Hessian, inf if the error is at rounding level for every t.
-        None if the objective has no Hessian: solvers then use differences of gradients.
+        Order of the error of the second-order Taylor formula in the step length: 3 for a right
+        Hessian, 2 for a wrong one. It is inf if all errors are at the level of rounding errors, and
+        None if the objective has no Hessian.
     symmetry_error : float or None
         |<U, HV> - <V, HU>| / sqrt(|U| |HV| |V| |HU|) for the Hessian H and random tangent U and V.
     tangent_error : float
         Relative norm of the Riemannian gradient's component normal to the manifold.
     invariance_error : float
-        |f(MQ) - f(M)| for a random orthogonal Q of all views, relative to changes of f near M.
+        |f(MQ) - f(M)| relative to changes of f near M, for a random orthogonal Q. If there are
+        several views, the same Q rotates the matrices of all views.
     declared_manifold, implied_manifold : str
-        The manifold that the objective declares, and the one that its invariance implies:
-        "grassmann" if f(MQ) = f(M), otherwise "stiefel"; for products each factor separately. With
-        one column the two manifolds are equal up to sign: only an odd f can distinguish them.
+        The manifold that the objective declares, and the manifold that the test found: "grassmann"
+        if f(MQ) = f(M), otherwise "stiefel". The test treats each view separately. If M has one
+        column, Q is 1 or -1: only an odd f implies "stiefel".
     """
 
     objective: Objective
@@ -164,11 +165,11 @@ def check(
 
     If the objective has a non-smooth penalty, the derivatives of its smooth part are tested.
 
-    R(tV) is the retraction curve from M in a random direction V, and g is the gradient at M. The
-    error of the first-order Taylor formula, |f(R(tV)) - f(M) - t <g, V>|, must be of the order t^2.
-    The error |f(R(tV)) - f(M) - t <g, V> - t^2/2 <V, Hess V>| of the second-order formula must be
-    of the order t^3. The estimated orders are medians over three random V. The Hessian must be
-    symmetric, and on the Grassmann manifold f(MQ) = f(M) for every orthogonal Q.
+    A retraction R gives a curve R(tV) from M in a random direction V. The first-order Taylor
+    formula at M is f(M) + t <g, V> with the gradient g; its error must be of the order t^2. The
+    second-order Taylor formula adds t^2/2 <V, HV> with the Hessian H; its error must be of the
+    order t^3. Each order is a median over three random directions V. The Hessian must be symmetric,
+    and on the Grassmann manifold f(MQ) = f(M) for every orthogonal Q.
 
     Parameters
     ----------
@@ -516,7 +517,7 @@ def check_objective(objective: Objective, X: Rows, r: int = 2, *, y: PerRow = No
     objective : Objective
         An instance of a subclass, or a result of `ldr.objective`.
     X, r, y
-        As in `ldr.solve`; rows in memory.
+        As in `ldr.solve`. The rows of X must be in memory.
 
     Raises
     ------
@@ -645,8 +646,8 @@ def check_manifold(manifold: Manifold) -> None:
     Parameters
     ----------
     manifold : Manifold
-        A manifold of small matrices, because one test projects all matrices with a single entry 1
-        to compute the rank of the projection.
+        A manifold of small matrices: a test computes the rank of the projection onto the tangent
+        space from the projections of all matrices with one entry 1 and zeros elsewhere.
 
     Raises
     ------

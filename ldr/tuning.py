@@ -197,14 +197,14 @@ def tune(
     """Tune parameters of an objective by the gradient of a held-out loss.
 
     The optimum of every fold is differentiated with respect to every parameter
-    (`Result.sensitivity`). A quasi-Newton method, in the logarithms of all parameters, then finds
-    the nearest local minimum. A grid of values, as in `ldr.compare`, covers a wider range.
+    (`Result.sensitivity`). A quasi-Newton method, in the logarithms of all parameters, finds the
+    nearest local minimum. To search a wide range, score a grid of values by `ldr.compare`.
 
     Parameters
     ----------
     objective : str or Objective
         A smooth objective of one view, or of samples and background, without a feature map.
-    X : array (n, d), DataFrame; or a pair (samples, background)
+    X : array (n, d) or DataFrame; for a method with a background, a pair (samples, background)
     r : int
     parameters : dict
         Initial values by name: positive parameters of the objective ({"ridge": 0.1}), "weights" of

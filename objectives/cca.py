@@ -105,8 +105,8 @@ class OrthogonalCCA(ShrinkingCorrelation, relative_improvement=False, products="
     Parameters
     ----------
     orthonormalise : {"polar", "qr"}
-        Orthonormalisation of the baseline's maps. "polar" takes the nearest orthonormal matrix, a
-        better baseline, over which the improvement is smaller.
+        Orthonormalisation of the baseline's maps. "polar" takes the nearest orthonormal matrix. Its
+        baseline is better than that of "qr", and the improvement over it is smaller.
     """
 
     name = "orthogonal-cca"
@@ -138,7 +138,7 @@ class CCA(ShrinkingCorrelation, transposed=False, scale_free=True, stacks=True, 
     C_ab C_bb^{-1/2} M_b), with P_a = M_a'C_aa^{-1/2} and P_b = M_b'C_bb^{-1/2}. Leading singular
     vectors solve the problem exactly; the singular values are the canonical correlations, unchanged
     by invertible affine maps of either view. For views with d_a and d_b features and n samples,
-    max(0, d_a + d_b - (n - 1)) correlations are 1, with a warning. For more views take mcca.
+    max(0, d_a + d_b - (n - 1)) correlations are always 1, and ldr warns. For more views take mcca.
 
     Use it for uncorrelated components, as in most textbooks; their directions are not orthogonal.
     Do not use it with more features than samples, where every correlation is 1: give shrinkage or a
@@ -210,8 +210,8 @@ class MaxBet(ManyViews):
 
     .. math:: \max_{M_i'M_i=I} \frac{1}{2} \sum_{i,j} \operatorname{tr}(M_i'C_{ij} M_j)
 
-    P_i = M_i'. MAXBET solves the shared response model: the maximiser minimises the sum of ||X_i -
-    S M_i'||^2 over the views, with the best S.
+    P_i = M_i'. MAXBET solves the shared response model: with the best shared scores S (n x r), the
+    maximiser minimises the sum of ||X_i - S M_i'||^2 over the views.
 
     Use it to represent several views in one space, such as brain recordings of several people who
     saw the same film, if each view's own variance should count. Do not use it if views differ in
@@ -244,9 +244,9 @@ class OrthogonalMCCA(ShrinkingViews, ManyViews, relative_improvement=False, prod
     P_i = M_i'. For two views the method is orthogonal-cca. The baseline consists of the directions
     of mcca, orthonormalised for each view.
 
-    Use it for shared variation of three or more views, in orthogonal projections that do not depend
-    on units and variances of whole views. Do not use it with two views: orthogonal-cca is the same,
-    and certifies the optimum for two views.
+    Use it for shared variation of three or more views. The projections are orthogonal, and do not
+    change if a whole view is multiplied by a number. Do not use it with two views: orthogonal-cca
+    is the same, and certifies the optimum for two views.
 
     Source: Kettenring 1971; Cunningham & Ghahramani 2015, 3.1.4.
     """
@@ -270,11 +270,11 @@ class MCCA(ShrinkingViews, ManyViews, transposed=False, scale_free=True):
         \max_P \sum_{i<j} \operatorname{tr}(P_i C_{ij} P_j'), \quad \frac{1}{K} \sum_i P_i
         C_{ii} P_i' = I
 
-    The variance of a component, averaged over the K views, is 1; in whitened variables sum_i
-    M_i'M_i = K I and P_i = M_i'C_ii^{-1/2}. The leading eigenvectors of C w = lambda blkdiag(C_ii)
-    w, C the joint covariance, are the exact solution, with the value K sum(lambda - 1)/2. The
-    eigenvalues lambda, from 0 to K, are those of the sum of the projectors onto the views, as in
-    generalised CCA (MAXVAR). For two views the method is cca.
+    The variance of a component, averaged over the K views, is 1. In terms of M_i' = P_i C_ii^{1/2}
+    the constraint is sum_i M_i'M_i = K I. The leading eigenvectors of C w = lambda blkdiag(C_ii) w
+    for the joint covariance C of the K views are the exact solution; the value is K sum(lambda -
+    1)/2. The eigenvalues lambda, from 0 to K, are those of the sum of the projectors onto the
+    views, as in generalised CCA (MAXVAR). For two views the method is cca.
 
     Use it for shared variation of three or more views: the optimum is global, and the directions of
     a view need not be orthogonal. Do not use it if each view should be projected orthogonally: take

@@ -37,10 +37,10 @@ class DCA(Objective, transposed=False, weighted=True, scale_free=True, from_sums
 
     .. math:: \max_M \log \det S_T(M) - \frac{1}{2} \log \det S_{2T}(M)
 
-    S_K is the covariance of K successive samples of y = Px, with blocks P C_{i-j} P', where C_k is
-    the covariance of x_{t+k} and x_t. For a stationary Gaussian series the value is the mutual
-    information, in nats, of T samples and the next T samples. C_k is averaged over all pairs of
-    samples at distance k in windows of 2T samples within a trial. Each position in a window is
+    S_K is the covariance of K successive samples of y = Px. Its block (i, j) is P C_{i-j} P', where
+    C_k is the covariance of x_{t+k} and x_t. For a stationary Gaussian series the value is the
+    mutual information, in nats, of T samples and the next T samples. C_k is averaged over all pairs
+    of samples at distance k in windows of 2T samples within a trial. Each position in a window is
     centred by its mean over all windows. The weight of a window is the geometric mean of the
     samples' weights. The value depends only on the span of M; P = M'C_0^{-1/2}.
 

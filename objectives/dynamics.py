@@ -37,23 +37,23 @@ class Dynamics(Objective, weighted=True, sparse=False):
 
     .. math:: \min_{M'M=I,\,D} \|\dot X - XMD'M'\|_F^2
 
-    Samples must be in time order. The model y' = D y is fitted to the projected data; D (r x r) has
-    a closed form at each M and is returned in the result's `parameters`, in the basis M. By default
-    derivatives are differences at midpoints: x_{t+1} - x_t at (x_{t+1} + x_t)/2. With midpoints D
-    has exactly the eigenvalues +-2i tan(w/2) for a rotation by the angle w per sample. P = M'.
+    Samples must be in time order. The model dy/dt = D y is fitted to the projected data y = M'x.
+    The optimal D (r x r) for a given M has a closed form; the result's `parameters` contain D. By
+    default the derivative at (x_{t+1} + x_t)/2 is x_{t+1} - x_t. For a rotation by the angle w per
+    sample, D then has exactly the eigenvalues +-2i tan(w/2). P = M'.
 
     Cost: time O(n d^2) once and O(d^2 r) per evaluation; memory O(n d).
 
-    Use it when samples are in time order, for a plane in which linear dynamics explain the motion;
-    skew=True allows rotations only. Do not use it if differences of successive samples are mostly
-    noise: take tica or dca.
+    Use it when samples are in time order, to find a subspace in which linear dynamics explain the
+    motion; skew=True allows rotations only. Do not use it if differences of successive samples are
+    mostly noise: take tica or dca.
 
     Source: Cunningham & Ghahramani 2015; Churchland et al. 2012 (skew-symmetric D, jPCA).
 
     Parameters
     ----------
     skew : bool
-        Require D' = -D: rotations only.
+        Require D' = -D, so that the linear dynamics are rotations.
     derivatives : array (n, d), optional
         Derivatives Xdot of the samples, if known more accurately than by differences.
     """

@@ -85,16 +85,15 @@ class FactorAnalysis(
 
     The model is x = My + noise, y ~ N(0, I), noise ~ N(0, diag psi), with any d x r matrix M,
     identified up to a rotation M -> MQ. The negative log-likelihood includes the constant n d/2 log
-    2 pi. P = M'(MM' + diag psi)^{-1} gives the posterior mean of y. For fixed psi, M = psi^{1/2}
-    V_r (L_r - I)_+^{1/2}, with the eigenvectors V_r and eigenvalues L_r of psi^{-1/2} C psi^{-1/2}:
-    the default solver eliminates M and optimises log psi ("variable-projection"). In the first
-    initial point, psi is proportional to the residual variances of the features, each in a
-    regression on all others; if C is singular, psi is half of the features' variances. In the
-    second initial point, psi contains the residual variances in a regression on r features, which
-    are selected stepwise by the likelihood. Many Heywood cases (zero noise variances) are near the
-    second initial point. Local optima are common if n is small or r too large. The result's `model`
-    scores samples, imputes missing entries and returns posterior covariances and the Bayesian
-    information criterion (BIC).
+    2 pi. P = M'(MM' + diag psi)^{-1} gives the posterior mean of the factors y for the noise
+    variances psi. For fixed noise variances psi, the top eigenvectors of psi^{-1/2} C psi^{-1/2}
+    give the optimal M. The default solver ("variable-projection") therefore optimises log psi only.
+    The first default start sets psi in proportion to the residual variances of the features, each
+    regressed on all others, or to half of the features' variances if C is singular. The second
+    default start sets psi to the residual variances of a regression on r features, selected
+    stepwise by the likelihood. It is near many Heywood cases (zero noise variances). Local optima
+    are common if n is small or r too large. The result's `model` scores samples, imputes missing
+    entries and returns posterior covariances and the Bayesian information criterion (BIC).
 
     Missing entries of X are NaN. If entries are missing, the likelihood of the observed entries is
     maximised over M, log psi and the mean. With ``solver="em"`` expectation maximisation is used.
@@ -436,12 +435,13 @@ class PPCA(
     matrix M. The negative log-likelihood includes the constant n d/2 log 2 pi. The maximum
     likelihood estimate is M = U_r (L_r - s2 I)^{1/2}, up to a rotation M -> MQ, with the r leading
     eigenvectors U_r and eigenvalues L_r of C; s2 is the mean of the d - r other eigenvalues. P =
-    (M'M + s2 I)^{-1} M' gives the posterior mean of y. The result's `model` scores samples, imputes
-    missing entries and returns posterior covariances and the Bayesian information criterion (BIC).
+    (M'M + s2 I)^{-1} M' gives the posterior mean of the factors y for the noise variance s2. The
+    result's `model` scores samples, imputes missing entries and returns posterior covariances and
+    the Bayesian information criterion (BIC).
 
-    Missing entries of X are NaN. If entries are missing, the likelihood of the observed entries is
-    maximised over M, log s2 and the mean, without a closed form. The baseline is the closed form
-    for data with means imputed. With ``solver="em"`` expectation maximisation is used.
+    Missing entries of X are NaN. If entries are missing, the solver maximises the likelihood of the
+    observed entries over M, the mean and the noise variance. The baseline is the estimate for data
+    with missing entries replaced by means. With ``solver="em"`` expectation maximisation is used.
 
     Use it when a likelihood is needed: to choose r, to compare models, to score new samples. Do not
     use it if noise variances differ between features: take fa.

@@ -39,11 +39,11 @@ class ForeCA(Objective, transposed=False, weighted=True, scale_free=True, sparse
         m_k'R_f m_k
 
     R_f is the real part of the spectral density of the whitened samples z = C^{-1/2}(x - mean) at
-    one of F frequencies, 0 < f <= 1/2 cycles per sample; p_kf = m_k'R_f m_k / sum_g m_k'R_g m_k.
-    The normalised entropy of a spectrum is 1 for white noise and 0 for a single oscillation.
-    Components are uncorrelated; the map is P = M'C^{-1/2}. The spectral densities R_f are estimated
-    by Welch's method: the mean over half-overlapping segments within trials, with Hann windows. The
-    weight of a segment is the geometric mean of the samples' weights.
+    one of F frequencies, 0 < f <= 1/2 cycles per sample. The shares p_kf of component k's power
+    have the sum 1 over f. The normalised entropy of a spectrum is 1 for white noise and 0 for a
+    single oscillation. Components are uncorrelated; the map is P = M'C^{-1/2}. The spectral
+    densities R_f are estimated by Welch's method: the mean over half-overlapping segments within
+    trials, with Hann windows. A segment's weight is the geometric mean of its samples' weights.
 
     Use it when samples are in time order, for components that are easy to forecast because their
     power is concentrated at few frequencies, which need not be low. Do not use it for short series,

@@ -449,9 +449,9 @@ class ShrinkingGraph(Shrinking, GraphMethod):
     ----------
     shrinkage : "auto" or None
         "auto" shrinks the matrix B of the denominator towards its diagonal D, by Ledoit and Wolf's
-        rule for the covariance of the standardised columns. The matrix A of the numerator is shrunk
-        with the same intensity towards its expectation for independent rows, a multiple of D. The
-        result's parameters contain the intensity.
+        rule for the covariance of the standardised columns. The result's parameters contain the
+        intensity. The matrix A of the numerator is shrunk with the same intensity, towards a
+        multiple of D: the expected A if rows are independent.
     """
 
 
@@ -564,10 +564,10 @@ class LaplacianMethod(GraphMethod):
     Parameters
     ----------
     graph : {"neighbours", "epsilon", "classes", "class-neighbours"} or sparse n x n matrix
-        "neighbours": symmetrised k-nearest-neighbour graph; "epsilon": rows within the distance
-        `epsilon`; "classes": weight 1/n_k between members of a class of n_k samples, by the labels
-        y; "class-neighbours": nearest neighbours of the same class; or the user's symmetric
-        weights. Sample weights multiply the weight of an edge by w_i w_j.
+        "neighbours" connects nearest neighbours (symmetrised). "epsilon" connects rows within the
+        distance `epsilon`. "classes" connects all n_k samples of a class with the weight 1/n_k.
+        "class-neighbours" connects nearest neighbours of the same class. A matrix contains your own
+        symmetric weights. Sample weights multiply the weight of an edge by w_i w_j.
     heat : float or "median" or None
         An edge between samples x_i and x_j has the weight exp(-||x_i - x_j||^2 / heat); "median" is
         the median squared length of the edges. None gives each edge the weight 1.

@@ -531,11 +531,11 @@ class UndercompleteICA(SourceMethod):
     samples x are whitened, C^{-1/2}(x - mean), and P = M'C^{-1/2}. The density p of a source
     (`expert`) has heavier tails than a Gaussian, so that sources with heavier tails are found; for
     lighter tails see `ICA`. Components are in descending order of their contribution to the value.
-    The baseline is FOBI (fourth-order blind identification). Other default starts are FastICA's
-    deflation from many initial directions and, for few features of data in memory, random
-    directions. For many samples a run on a subset precedes the run on all samples. An evaluation
-    takes O(n d r) time and O(n d) memory. Samples in files or on a cluster are read in chunks, once
-    per evaluation; FastICA's deflation uses a random subset.
+    The baseline is FOBI (fourth-order blind identification). A further default start is the result
+    of FastICA's deflation from many initial directions. If data in memory have few features, random
+    directions are also used. For many samples a run on a subset precedes the run on all samples. An
+    evaluation takes O(n d r) time and O(n d) memory. Samples in files or on a cluster are read in
+    chunks, once per evaluation; FastICA's deflation uses a random subset.
 
     Use it for fewer sources than features. Do not use it for as many sources as features: take ica.
 

@@ -58,9 +58,9 @@ class DiscriminantMethod(
     ----------
     shrinkage : "auto", float or None
         "auto" shrinks the covariance of each class and of all rows towards its diagonal by Ledoit
-        and Wolf's rule, as scikit-learn's LinearDiscriminantAnalysis does; S_B is the difference of
-        the total and the within-class scatter. The result's parameters contain the intensities. A
-        number s between 0 and 1 replaces each covariance C by (1 - s) C + s tr(C)/d I.
+        and Wolf's rule, as scikit-learn's LinearDiscriminantAnalysis does. S_B is then the total
+        minus the within-class scatter. The result's parameters contain the shrinkage intensities. A
+        number s from 0 to 1 replaces each covariance C by (1 - s) C + s tr(C)/d I.
     ridge : float
         Constant added to the diagonal of S_W, relative to the mean of the diagonal. If S_W is
         singular, orthogonal LDA needs a ridge, and LDA without one is restricted to S_W's range.
@@ -236,10 +236,9 @@ class SemiSupervisedDA(
 
     .. math:: \max_M \operatorname{tr}\left((M'(S_T + \mu X'LX)M)^{-1} M'S_B M\right)
 
-    The matrices S_B and S_T are the between-class and the total scatter of the labelled samples,
-    and L is the Laplacian of a graph of all samples. In whitened variables the problem for the
-    between-class scatter S_B is max tr(M'B^{-1/2} S_B B^{-1/2} M), with B = S_T + mu X'LX and P =
-    M'B^{-1/2}. The top generalised eigenvectors of (S_B, B) are the exact solution.
+    The matrices S_B and S_T are between-class and total scatter of the labelled samples, and L is
+    the Laplacian of a graph of all samples. With B = S_T + mu X'LX and P = M'B^{-1/2} the problem
+    is max tr(M'B^{-1/2} S_B B^{-1/2} M). Generalised eigenvectors of (S_B, S_T + mu X'LX) solve it.
 
     Use it when few samples have labels; the label of the other samples is -1 (see `unlabelled`). Do
     not use it if all labels are known: take lda.

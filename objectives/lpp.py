@@ -48,8 +48,8 @@ class LPP(WhitenedGraph, LaplacianMethod):
     Parameters
     ----------
     centre : {"mean", "degree"}
-        The mean that is subtracted from X in X'DX: the plain mean, or the mean weighted by the
-        degrees of the graph as in Laplacian eigenmaps (Y'D1 = 0).
+        The mean that is subtracted from the rows of X: the plain mean, or the mean weighted by the
+        degrees of the graph's vertices, as in Laplacian eigenmaps.
     """
 
     name = "lpp"

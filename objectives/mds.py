@@ -67,10 +67,10 @@ class DistanceMDS(Objective, weighted=True, by_place=True, sparse=False, transpo
     the distances are Euclidean, B is the Gram matrix of the centred points. Negative eigenvalues of
     B show that distances are not Euclidean; a message reports such eigenvalues. The columns of M
     span the top eigenvectors of B; the value is the sum of squared distances of the scores. The map
-    P = (M'BM)^{-1/2} M' is applied to -D^(2)/2. The method `transform` returns the scores B M
-    (M'BM)^{-1/2} of the n points, or of new points from their distances to the n points. With
-    sample weights w of sum N, B is W^{1/2} H'(-D^(2)/2)H W^{1/2} with W = diag(w) and H = I -
-    w1'/N, and the factor 2n becomes 2N.
+    P = (M'BM)^{-1/2} M' is applied to squared distances times -1/2. The method `transform` returns
+    the scores of the n points, or of new points from their distances to the n points. With sample
+    weights w, rows and columns of B are centred about the weighted mean and multiplied by sqrt(w),
+    and the sum of the weights replaces n.
 
     Use it when only distances between samples are known. Do not use it if features are known,
     because no map from features to coordinates results: take mds or mds-stress.
@@ -166,11 +166,11 @@ class MDSStress(Objective, weighted=True, by_pairs=True, sparse=False):
     .. math:: \min_{M'M=I} \sum_{ij} w_{ij} \left(\|x_i - x_j\| - \|M'(x_i - x_j)\|\right)^2
 
     The weights w_ij of pairs are 1, or 1/||x_i - x_j|| for Sammon's mapping, whose stress is the
-    value divided by the sum of the distances. As distances are not smooth at zero, each distance t
-    of samples and of projected points is replaced by sqrt(t^2 + e^2). P = M'. The stress has local
-    optima in general. An evaluation takes O(n^2 r) time, after O(n^2 d) once, and memory for n^2
-    distances. For n > 5792 no distances are stored: an evaluation takes O(n^2 d) time, and O(n (d +
-    r)) memory.
+    value divided by the sum of the distances. Distances are not smooth at zero. Each distance t
+    between samples or between projected samples is therefore replaced by sqrt(t^2 + e^2) with a
+    small constant e. P = M'. The stress has local optima in general. The distances between samples
+    take O(n^2 d) time once and O(n^2) memory. An evaluation takes O(n^2 r) time. For n > 5792 no
+    distances are stored: an evaluation takes O(n^2 d) time, and O(n (d + r)) memory.
 
     Use it to preserve distances between samples. Do not use it with many samples, because each
     evaluation computes all pairs.

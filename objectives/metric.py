@@ -75,21 +75,21 @@ class NCA(NeighbourMethod):
         \max_M \sum_i \sum_{j: z_j = z_i} p_{ij}, \quad p_{ij} \propto \exp(-\|M'(x_i -
         x_j)\|^2)
 
-    The classes are z, sum_{j != i} p_ij = 1 and p_ii = 0: the value is the expected number of
-    samples that a random neighbour classifies correctly. M is any d x r matrix; the value depends
-    on the scale of M but not on rotations. P = M'. If nearest neighbours in the projection classify
-    all samples correctly, the value increases with the scale of M towards n. For a large M the
-    objective saturates: every sum over j is 0 or 1, and the gradient vanishes. A message and the
-    certificate report a gradient that vanishes because M is large. Local optima exist: in about one
-    of ten data sets a random start (`starts=`) finds a better optimum, which classifies one or two
-    more samples correctly. An evaluation takes O(n^2 r) time. Memory is O(n^2) for n <= 2048, else
-    O(n (d + r)). The baseline is orthogonal-lda, scaled to unit variance within classes. Unless
-    `start` is a matrix, a run begins with annealing, which adds the penalty ridge ||XM||^2 and
-    decreases the ridge from 0.1 to 2e-5 in six steps. For at most 250 samples, pca and five random
-    M are further default starts. Sample weights multiply the terms and the neighbours'
-    probabilities: max sum_i w_i sum_j p_ij with p_ij in proportion to w_j exp(-||M'(x_i -
-    x_j)||^2). An integer weight w does not stand for w copies of a sample, which would be
-    neighbours.
+    Sample i, of the class z_i, has another sample j as its random neighbour with the probability
+    p_ij. The value is the expected number of samples that a random neighbour classifies correctly.
+    M is any d x r matrix; the value depends on the scale of M but not on rotations. P = M'. If
+    nearest neighbours in the projection classify all samples correctly, the value increases with
+    the scale of M towards n. For a large M the objective saturates: each sample is classified
+    correctly with probability 0 or 1, and the gradient vanishes. The result has a message if the
+    gradient vanishes because M is large. Local optima exist: in about one of ten data sets a random
+    start (`starts=`) finds a better optimum, which classifies one or two more samples correctly. An
+    evaluation takes O(n^2 r) time. Memory is O(n^2) for n <= 2048, else O(n (d + r)). The baseline
+    is orthogonal-lda, scaled to unit variance within classes. Unless `start` is a matrix, a run
+    begins with annealing, which adds the penalty ridge ||XM||^2 and decreases the ridge from 0.1 to
+    2e-5 in six steps. For at most 250 samples, pca and five random M are further default starts.
+    Sample weights multiply the terms and the neighbours' probabilities: max sum_i w_i sum_j p_ij
+    with p_ij in proportion to w_j exp(-||M'(x_i - x_j)||^2). A sample of integer weight w differs
+    from w equal samples, which would be neighbours of each other.
 
     Use it when a nearest-neighbour classifier follows the projection. Do not use it with many
     samples (each evaluation computes all pairs) or with separable classes (the value saturates).
@@ -293,10 +293,10 @@ class LMNN(NeighbourMethod):
     to sample i in X; features should be standardised. By default h is the squared hinge [t]_+^2,
     which is smooth and much easier to minimise than the hinge [t]_+. The map is P = M', where M is
     any d x r matrix. Local optima exist. An evaluation takes O(n^2 r) time to find the samples l
-    that violate a margin, and O(k) per violator; memory is O(n^2) for n <= 2048, else O(n (d + r)).
-    The baseline is orthogonal-lda, scaled to unit variance within classes. Sample weights multiply
-    the terms of sample i by w_i, and those of the sum over l also by w_l. An integer weight w does
-    not stand for w copies of a sample, which would be neighbours.
+    that violate a margin, and O(k) time for each of them. Memory is O(n^2) for n <= 2048, else O(n
+    (d + r)). The baseline is orthogonal-lda, scaled to unit variance within classes. Sample weights
+    multiply the terms of sample i by w_i, and each term of the sum over l also by w_l. A sample of
+    integer weight w differs from w equal samples, which would be neighbours.
 
     Use it when a nearest-neighbour classifier with a margin follows the projection. Do not use it
     with many features and few samples, because of overfitting: take lda with shrinkage.

@@ -42,7 +42,7 @@ _FEWER_ROWS = "use fewer rows, or landmarks= or components= if the method has th
 
 
 class Objective(Brief, Pickled, ABC):
-    """Base of objectives, functions of a projection; subclasses are frozen dataclasses.
+    """Base class of the objectives of all methods; subclasses are frozen dataclasses.
 
     Attributes
     ----------
@@ -143,7 +143,7 @@ class Objective(Brief, Pickled, ABC):
     def matrices(self, data: DataSums) -> Matrices:
         """Return the method's matrices, computed from sums over the rows, in any coordinates.
 
-        UnknownError is raised if sums over the rows do not determine the objective.
+        UnknownError is raised if the matrices cannot be computed from sums over the rows.
         """
         raise UnknownError
 
@@ -242,13 +242,13 @@ Term = tuple[float, Objective]
 class Sum(Objective):
     """Weighted sum of objectives and penalties, created by ``+``, ``-``, ``*`` and ``/``.
 
-    A positive weight w_k keeps the sense of the objective f_k: ``0.7 * PCA() + 0.3 *
-    OrthogonalLDA()`` prefers a small reconstruction error and a large class ratio. If all terms
-    have the same sense, the sum has this sense and the value sum_k w_k f_k. If the senses of terms
-    differ, the sum is minimised, and the value is sum_k w_k f_k over minimised terms minus the same
-    sum over maximised terms. A negative weight reverses the sense of a term. A penalty is added to
-    a minimised sum and subtracted from a maximised sum. Terms are not rescaled: `ldr.normalised`
-    makes weights comparable.
+    An objective f_k with a positive weight w_k is minimised or maximised as it is alone: ``0.7 *
+    PCA() + 0.3 * OrthogonalLDA()`` prefers a small reconstruction error and a large class ratio. If
+    all terms are minimised, or all are maximised, so is the sum sum_k w_k f_k. Otherwise the sum is
+    minimised, and the value is sum_k w_k f_k over minimised terms minus the same sum over maximised
+    terms. With a negative weight a minimised objective is maximised, and vice versa. A penalty is
+    added to a minimised sum and subtracted from a maximised sum. Terms are not rescaled:
+    `ldr.normalised` makes weights comparable.
 
     All terms are functions of the same M, which is orthonormal, or unconstrained if M is
     unconstrained in all terms. The manifold is Stiefel if one term depends on more than M's span.

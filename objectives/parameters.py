@@ -49,7 +49,7 @@ class Traits:
     any_views : bool
         More data matrices than `views` are accepted if True.
     transposed : bool
-        True if the map is P = M', False for whitened variables and coefficients of a model.
+        True if P = M'; False if M refers to whitened variables or has coefficients of a model.
     relative_improvement : bool
         The improvement over the baseline is reported relative to the baseline's value.
     predicts : {"", "classes", "response", "view"}
@@ -70,8 +70,8 @@ class Traits:
         scale_free: the projection does not depend on the columns' units (without a ridge). stacks:
         `ldr.solve_many` solves many problems together, in stacked arrays.
     products : {"", "optimum", "everywhere"}
-        Use of products with sparse X instead of d x d arrays, for very many columns: only to find
-        the optimum ("optimum"), at every M ("everywhere"), or not at all (such X is refused).
+        "everywhere": no d x d array is computed for sparse X, which may have very many columns.
+        "optimum": such an X can be solved, but not evaluated at every M. "": such an X is refused.
     """
 
     any_views: bool = False

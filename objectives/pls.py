@@ -49,8 +49,8 @@ class PLS(
     .. math:: \max_{M_a'M_a = M_b'M_b = I} \operatorname{tr}(M_a'X_a'X_b M_b)
 
     The maps of the two views are P_a = M_a' and P_b = M_b'. The leading singular vectors of
-    X_a'X_b, for centred views, are the exact solution. For three or more views the value is n times
-    the value of maxdiff, n the number of samples, and the solution is not exact.
+    X_a'X_b, for centred views, are the exact solution. For three or more views and n samples the
+    value is n times that of maxdiff, and the solution is not exact.
 
     Use it for directions of large covariance between two views: unlike orthogonal-cca, directions
     of small variance have no influence, and no matrix is inverted. Do not use it if correlation is
@@ -100,13 +100,13 @@ class PLSRegression(
     The vector w_k maximises ||w'X'Y|| over unit vectors whose scores Xw are uncorrelated with
     earlier scores (simpls), or after X is deflated by earlier scores (nipals). The matrix M (d x q)
     contains the regression coefficients for centred data. The map P gives uncorrelated scores of
-    unit variance. The scores U of Y minimise ||Y - UQ'||_F with least norm, where Q are the
-    coefficients of Y on the scores of X. `parameters["vip"]` contains the variable importance in
-    projection (VIP), with mean square 1. The VIP of feature j is sqrt(d sum_k s_k w_jk^2 / sum_k
-    s_k), where s_k is the part of ||Y||^2 that score k explains, and w_jk is entry j of the k-th
-    orthonormal weight vector of NIPALS, also for algorithm="simpls". If features have different
-    units, standardise them first. Once the response is explained, further weights are principal
-    components of the deflated X, and coefficients do not change.
+    unit variance. The scores U of the responses Y minimise ||Y - UQ'||_F with least norm, where Q
+    are the coefficients of Y on X's scores. `parameters["vip"]` contains the variable importance in
+    projection (VIP), with mean square 1. The square of the VIP of feature j is d times the weighted
+    mean of w_jk^2 over components k. The weights are the parts of ||Y||^2 that components explain.
+    The number w_jk is entry j of the k-th orthonormal weight vector of NIPALS. If features have
+    different units, standardise them first. If the first components explain the whole response,
+    further components do not change the coefficients.
 
     Use it to predict responses from many collinear features and few samples, by directions of large
     covariance with the responses. Do not use it for a nonlinear dependence on X: take sir or sdr.

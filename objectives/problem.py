@@ -44,19 +44,19 @@ class Certificate(Pickled):
     kind : {"global", "restricted", "bound", "local", "saddle", "none"}
         The claim that is proved. The kind "global" means that no M is better, up to `gap`.
 
-        The kind "restricted" means that no M in the subspace named in the message is better, up to
-        `gap`, but an M outside may be. The kind "bound" means that no M is better by more than
-        `gap`. The kind "local" means that M is a local optimum. If a message of the kind "bound" or
-        "local" begins with "within", the claim holds only in a subspace. The kind "saddle" means
-        that M is a saddle point. The kind "none" means that nothing is proved.
+        The kind "restricted" means that no M in the subspace named in the message is better by more
+        than `gap`; an M outside of this subspace may be better. The kind "bound" means that no M is
+        better by more than `gap`. The kind "local" means that M is a local optimum. The kinds
+        "bound" and "local" also refer to a subspace if the message begins with "within". The kind
+        "saddle" means that M is a saddle point. The kind "none" means that nothing is proved.
     gap : float
         Optimality gap: an upper bound of the difference between the global optimum and the value,
-        in the objective's units; infinite without a bound. For traces and trace ratios the bound is
-        proved for the stored matrices, with rounding errors of its computation included.
+        in the objective's units; infinite if no bound is known. For traces and trace ratios the
+        bound includes rounding errors made after the matrices were stored.
     message : str
-        Reason for the claim that `kind` names.
+        Reason for the claim.
     curvature : float or None
-        Smallest eigenvalue of the Riemannian Hessian, for "local" and "saddle".
+        Smallest eigenvalue of the Riemannian Hessian at M, if `kind` is "local" or "saddle".
     """
 
     kind: str
@@ -118,7 +118,7 @@ Fitted: TypeAlias = Mapping[str, float | Array]
 class BoundObjective(Problem):
     """An objective on data: a Problem in the solver's coordinates, mapped to the user's.
 
-    Subclasses are traces, trace ratios and so on. Methods of this library set these attributes:
+    There are subclasses for traces and for trace ratios. Methods of the library set the attributes:
 
     Attributes
     ----------
@@ -129,14 +129,14 @@ class BoundObjective(Problem):
     views : tuple of View
         Map from the solver's coordinates to the columns of each data matrix.
     unit : float
-        Power of two by which the objective's values are divided for the solver.
+        Power of two; the solver receives the values of the objective divided by it.
     answers : Answers or None
-        Data from which predictors are computed: classes, a response, another view.
+        Classes, a response or another view, if the result is to predict them; otherwise None.
     chosen : mapping
         Parameters estimated from the data, reported in the result's parameters.
     searched : float or None
-        Residual of the eigenvectors to whose span M is restricted, if they were computed
-        iteratively, by products with sparse rows; otherwise None.
+        If M is restricted to the span of eigenvectors that were computed iteratively from sparse
+        rows, their residual; otherwise None.
     """
 
     objective: Stated
@@ -203,8 +203,8 @@ class BoundObjective(Problem):
         """Return the canonical axes of M; `seen` has the covariances of the projected rows.
 
         If only the span of M matters, the canonical axes are the principal axes of the projected
-        rows. If the covariance of the projected rows is unknown (None in `seen`), the axes depend
-        on M only. If the value does not depend on the columns' order, they are ordered by variance.
+        rows. If `seen` has None instead of this covariance, M alone determines the axes. If the
+        value does not depend on the order of M's columns, the columns are ordered by variance.
         """
         first, *others = self.manifold.factors[: len(self.views)]
         if others or not isinstance(first, Grassmann):
@@ -224,8 +224,8 @@ class BoundObjective(Problem):
     def variations(self, M: Array, maps: Sequence[Array] | None = None) -> list[Variation | None]:
         """Return the covariances of the components of each view (a `Variation`), in one pass.
 
-        The covariance is None for a view without `scatter`, such as an iterator, whose rows can be
-        read only once. If entries of X are missing, the covariance is that of the model at M.
+        The covariance is None if the rows of a view can be read only once, as from an iterator. If
+        entries of X are missing, the covariance is computed from the model at M.
         """
         pairs = zip(self.views, maps or self.maps(M), strict=True)
         return [None if view.scatter is None else view.scatter.variation(P) for view, P in pairs]

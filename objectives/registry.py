@@ -197,7 +197,7 @@ class Listing(tuple[Entry, ...]):
 
 
 def list_objectives() -> Listing:
-    """List every method: name, formula, manifold, sense, exactness, baseline, needs, source.
+    """List every method with its properties, such as its formula, its inputs and its source.
 
     - returns: A tuple of `Entry`, whose repr is a table.
 

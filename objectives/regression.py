@@ -494,8 +494,8 @@ class LeastSquares(LinearRegression, products="optimum", from_sums=True):
     .. math:: \min_M \|Y - XM\|_F^2
 
     The coefficients M (d x q) for centred data do not depend on r; if X'X is singular M has least
-    norm. The rows of P are the r leading rows of S V' in the singular value decomposition (SVD) U S
-    V' of [I; M'], the map from inputs x to inputs and predictions.
+    norm. The rows of P are the r leading right singular vectors, times their singular values, of
+    [I; M'], the map from inputs x to inputs and predictions.
 
     Use it to predict responses by a linear function of all features. Do not use it with nearly as
     many features as samples: take ridge-regression.
@@ -518,8 +518,8 @@ class RidgeRegression(PenalisedRegression, products="optimum", from_sums=True):
     .. math:: \min_M \|Y - XM\|_F^2 + \lambda \|M\|_F^2
 
     lambda is `penalty`. The coefficients M (d x q) for centred data do not depend on r. The rows of
-    P are the r leading rows of S V' in the singular value decomposition (SVD) U S V' of [I; M'],
-    the map from inputs x to inputs and predictions.
+    P are the r leading right singular vectors, times their singular values, of [I; M'], the map
+    from inputs x to inputs and predictions.
 
     Use it instead of least-squares if features are nearly collinear or samples are few. Do not use
     it to exclude irrelevant features: take lasso.
@@ -541,10 +541,10 @@ class Lasso(PenalisedRegression, products="optimum"):
 
     .. math:: \min_M \|Y - XM\|_F^2 + \lambda \sum_{ij} |m_{ij}|
 
-    lambda is `penalty`. The solver is coordinate descent, and the duality gap certifies the
-    optimum. The coefficients M (d x q) for centred data do not depend on r. The rows of P are the r
-    leading rows of S V' in the singular value decomposition (SVD) U S V' of [I; M'], the map from
-    inputs x to inputs and predictions.
+    lambda is `penalty`. Coordinate descent solves the problem, certified by the duality gap. The
+    coefficients M (d x q) for centred data do not depend on r. The rows of P are the r leading
+    right singular vectors, times their singular values, of [I; M'], the map from inputs x to inputs
+    and predictions.
 
     Use it instead of least-squares to select a few relevant features. Do not use it to interpret a
     selection among collinear features, because the selection is arbitrary.
@@ -797,9 +797,9 @@ class ReducedRankRegression(
 
     .. math:: \min_{\operatorname{rank} B \le r} \|Y - XB\|_F^2
 
-    X is a pair (inputs, outputs). The coefficients are B = M_in S M_out', where S is diagonal with
-    entries >= 0. The maps are P_in = S M_in' for the inputs and P_out = M_out' for the outputs, so
-    that B = P_in'P_out. The prediction for a row x is mean_out + (x - mean_in) B. The singular
+    X is a pair (inputs, outputs). The coefficients are B = M_in S M_out', with M_in for inputs,
+    M_out for outputs, and a diagonal S >= 0. The maps are P_in = S M_in' with this S and P_out =
+    M_out'; B = P_in'P_out. The prediction for a row x is (x - mean_in) B + mean_out. The singular
     vectors of the least-squares fitted values give the exact solution. The baseline regresses the
     outputs on r directions of the inputs, by principal components or partial least squares.
 

@@ -209,9 +209,9 @@ class RobustPCA(Objective, weighted=True, sparse=False):
     distance of the others, still determine the result.
 
     An evaluation takes O(ndr) time; for samples in a file or on a cluster an evaluation is one
-    pass. The baseline is iteratively reweighted PCA, O(nd^2 + d^3) per step, from PCA of the
-    samples' directions (spherical PCA). Every step of the baseline's iteration lowers the value, so
-    that the baseline is often optimal.
+    pass. The baseline is iteratively reweighted PCA, which starts from spherical PCA (of the
+    samples' directions) and takes O(nd^2 + d^3) time per step. Every step of the baseline's
+    iteration lowers the value, so that the baseline is often optimal.
 
     Use it instead of pca if some samples are outliers. Do not use it without outliers, because pca
     is exact and certified. Remove clusters of outliers first: clusters also affect the median.
@@ -225,8 +225,8 @@ class RobustPCA(Objective, weighted=True, sparse=False):
     epsilon : float
         Constant e of the loss "l1", relative to the median distance of the samples from the centre.
     threshold : float, optional
-        Threshold of Huber's loss, in units of X, or of unit vectors with sphere=True; by default
-        the median distance of the samples from the subspace of spherical PCA.
+        Threshold of Huber's loss, a distance of samples, which are unit vectors if sphere=True. The
+        default is the median distance of the samples from the subspace of spherical PCA.
     sphere : bool
         True to divide samples by their distances from the centre, excluding samples at the centre.
     """

@@ -58,12 +58,12 @@ class KernelMethod(Objective, weighted=True, by_pairs=True, sparse=False):
         labels, and all other values, including floats, as a quantity. A message reports the choice
         if y has few distinct integer values.
     landmarks : int, "auto" or None
-        Number of landmarks, rows drawn at random for the Nystrom approximation of K_XM. K_z is then
+        Number of landmarks: random rows for the Nystrom approximation of K_XM. K_z is then
         approximated by an incomplete Cholesky decomposition of at most this rank. None uses the
-        full matrices. "auto" uses the full matrices for n <= 500. For larger n it tries an
-        incomplete Cholesky decomposition of K_XM with at most 300 pivots; if that omits at most
-        1e-10 of the trace, its pivots are the landmarks, and a message bounds the error of the
-        value. Otherwise "auto" uses the full matrices for n <= 2000, else 200 landmarks.
+        full matrices, as does "auto" for n <= 500. For larger n "auto" tries an incomplete Cholesky
+        decomposition of K_XM with at most 300 pivots. If it omits at most 1e-10 of the trace, the
+        pivots are the landmarks. If it omits more, "auto" uses the full matrices for n <= 2000, and
+        200 landmarks for larger n.
     """
 
     width: float | None
@@ -113,17 +113,17 @@ class SDR(KernelMethod):
 
     K_XM and K_z are centred Gram matrices of Gaussian kernels, exp(-||y_i - y_j||^2 / (2 sigma^2)),
     of the projected data XM and of the response z = y. For labels the kernel of y is 1 for equal
-    labels, else 0. At the minimum M makes z independent of X given XM. P = M'. The objective has
-    local optima in general. The default starts are sliced inverse regression (the baseline), the
-    gradient outer product of a kernel regression, principal components, and the best of random
-    directions after a few steps ("screened"). From the baseline alone (``starts=1``) a symmetric
-    dependence, such as y = x_1^2, is often missed.
+    labels, else 0. At the minimum the response z is independent of X given XM. P = M'. The
+    objective has local optima in general. The default starts are sliced inverse regression (the
+    baseline), the gradient outer product of a kernel regression, principal components, and
+    "screened": a few steps are taken from each of several random M, and the best is used. From the
+    baseline alone (``starts=1``) a symmetric dependence, such as y = x_1^2, is often missed.
 
-    An evaluation of the exact form takes O(n^3 + n^2 p) time and O(n^2) memory, p the numerical
-    rank of K_z; with m landmarks O(n m (m + p) + n d r) time and O(n (m + p)) memory.
+    An evaluation of the exact form takes O(n^3 + n^2 p) time and O(n^2) memory for K_z of rank p.
+    With m landmarks it takes O(n m (m + p) + n d r) time and O(n (m + p)) memory.
 
     Use it when a response depends on few directions in an unknown way, as no form of the dependence
-    is assumed. Do not use it with thousands of samples unless with landmarks: matrices are n x n.
+    is assumed. Do not use it without landmarks for thousands of samples: matrices are n x n.
 
     Source: Fukumizu, Bach & Jordan 2009; Cunningham & Ghahramani 2015, 3.1.8; low rank: Williams &
     Seeger 2001 (Nystrom), Fine & Scheinberg 2001 (incomplete Cholesky).
@@ -252,11 +252,11 @@ class HSIC(KernelMethod):
 
     K_XM and K_z are centred Gram matrices of Gaussian kernels, exp(-||y_i - y_j||^2 / (2 sigma^2)),
     of the projected data XM and of the response z = y. For labels the kernel of y is 1 for equal
-    labels, else 0. Without y, z = X: the unsupervised projection preserves similarities of samples.
+    labels, else 0. If no y is given, z is X, and the projection preserves similarities of samples.
     P = M'. The baseline is the solution for a linear kernel of XM, the top eigenvectors of X'K_z X.
 
-    An evaluation of the exact form takes O(n^2 r) time and O(n^2) memory; with m landmarks and a
-    factor of K_z of rank p <= m, O(n m (m + p) + n d r) time and O(n (m + p)) memory.
+    An evaluation of the exact form takes O(n^2 r) time and O(n^2) memory. With m landmarks and a
+    factor of K_z of rank p <= m it takes O(n m (m + p) + n d r) time and O(n (m + p)) memory.
 
     Use it for a projection with a strong dependence of any form on a response, cheaper than sdr. Do
     not use it if the kernel width is uncertain: directions depend on it more than in sdr.
@@ -369,11 +369,11 @@ class GKDR(Objective, weighted=True, sparse=False):
         \max_{M'M=I} \operatorname{tr}(M'GM), \quad G = \frac{1}{n} \sum_i D_i'(K + n\varepsilon
         I)^{-1} K_z (K + n\varepsilon I)^{-1} D_i
 
-    The matrix G is the mean outer product of the gradients of the kernel regression of the
-    response's features on X. K and K_z are Gram matrices of Gaussian kernels of X and of the
-    response (for labels 1 if equal, else 0). The matrix D_i has the rows (x_j - x_i)'k(x_j,
-    x_i)/width^2. The method assumes no form of the dependence on X. P = M'. Time is cubic in the
-    number of samples; for more than 5000 samples a random subset is used.
+    A kernel regression on X predicts kernel features of the response; G is the mean outer product
+    of its gradients. K and K_z are Gram matrices of Gaussian kernels of X and of the response (for
+    labels 1 if equal, else 0). Row j of the matrix D_i is (x_j - x_i)' times k(x_j, x_i)/width^2,
+    for the kernel k of X. No form of the response's dependence on X is assumed. P = M'. Time is
+    cubic in the number of samples; for more than 5000 samples a random subset is used.
 
     Use it in place of sdr to avoid local optima: a single eigenproblem gives the solution, which is
     near that of sdr if the response is a smooth function of X. Do not use it with many samples,

@@ -55,9 +55,9 @@ class SFA(StatedMethod, SlowMethod, OfFeatures):
     .. math:: \min_{M'M=I} \operatorname{tr}(M'\dot X'\dot X M)
 
     The matrix Xdot contains the differences of successive samples. By default M is orthonormal and
-    P = M'. With whiten=True, the usual SFA, components have unit variance: min tr(M'C^{-1/2}
-    Xdot'Xdot C^{-1/2} M), P = M'C^{-1/2}. The bottom eigenvectors of Xdot'Xdot, whitened or not,
-    are the exact solution.
+    P = M'. With whiten=True, as usual in SFA, the components have unit variance: with the
+    covariance C the problem is min tr(M'C^{-1/2} Xdot'Xdot C^{-1/2} M), and P = M'C^{-1/2}. Bottom
+    eigenvectors of Xdot'Xdot, or of C^{-1/2} Xdot'Xdot C^{-1/2}, are the exact solution.
 
     Use it when samples are in time order, for slowly changing components; whiten=True measures
     slowness relative to variance. Do not use it with whiten=False if features differ in variance,
@@ -242,9 +242,8 @@ class VAMP(PairMethod):
     (x_{t+lag} - m), where R and m are the result's parameters `right` and `right_mean`. Unlike in
     tica, the process need not be reversible.
 
-    `ldr.score`, and `ldr.path` with folds, compute the cross-validated score 1 + ||(U'C_00
-    U)^{-1/2} U'C_0t V (V'C_tt V)^{-1/2}||_p^p from the covariances of held-out samples and the maps
-    U, V of x_t and x_{t+lag}.
+    `ldr.score`, and `ldr.path` with folds, compute the cross-validated VAMP score: that of the
+    fitted maps of x_t and x_{t+lag} for the covariances of held-out samples.
 
     Use it when samples are in time order, for components that predict the future of a process,
     reversible or not; the cross-validated score can select lag and features. Do not use it for a

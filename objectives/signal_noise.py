@@ -84,7 +84,7 @@ class ContrastivePCA(SignalNoise):
     M'. The top eigenvectors of the difference of the covariances are the exact solution.
 
     Use it for variation that is present in a target data set and not in a background data set. Do
-    not use it if no alpha is known: try several values, or take orthogonal-gcpca or opca.
+    not use it if no weight alpha is known: try several, or take orthogonal-gcpca or opca.
 
     Source: Abid, Zhang, Bagaria & Zou 2018.
 
@@ -198,10 +198,10 @@ class GCPCA(GeneralisedContrast, transposed=False, scale_free=True):
 
     .. math:: \max_M \operatorname{tr}\left((M'(C_t + C_b)M)^{-1} M'(C_t - C_b)M\right)
 
-    X is a pair (target, background) of arrays with the same features, each centred separately, with
-    the covariances C_t and C_b. For covariances C_t (target) and C_b (background) the whitened
-    problem is max tr(M'B^{-1/2}(C_t - C_b)B^{-1/2}M), with B = C_t + C_b and P = M'B^{-1/2}. The
-    top generalised eigenvectors of (C_t - C_b, B) are optimal; eigenvalues lie between -1 and 1.
+    X is a pair (target, background) of arrays with the same features, each centred separately. For
+    their covariances C_t and C_b the whitened problem is max tr(M'B^{-1/2}(C_t - C_b)B^{-1/2}M),
+    with B = C_t + C_b and P = M'B^{-1/2}. The top generalised eigenvectors of C_t - C_b relative to
+    C_t + C_b are optimal, with eigenvalues between -1 and 1.
 
     Use it instead of orthogonal-gcpca for components that are uncorrelated over both data sets. Do
     not use it if the projection must be orthogonal: take orthogonal-gcpca.
@@ -247,12 +247,13 @@ class DemixedPCA(Objective, weighted=True, transposed=False):
         \quad A' = (X'X + \lambda I)^{-1} X'X_f
 
     y has a column of labels for each factor (stimulus, decision, time). The parameter `of` selects
-    sets of factors, and the matrix X_f is the sum of their contributions to the samples. The
-    contribution of a set of factors is the mean over all other factors, with equal weights for all
-    combinations of levels, minus the contributions of its subsets. Samples are trials or their
-    means. The penalty lambda is `ridge` times the mean diagonal of X'X. With the decoder D = M'A
-    the problem is min ||X_f - XD'M'||_F^2 + lambda ||MD||_F^2; the top eigenvectors are the exact
-    solution. `parameters["explained_share"]` is the value's share of ||X_f||^2. P = D.
+    sets of factors, and the matrix X_f is the sum of their contributions to the samples. As in the
+    analysis of variance, the contribution of a set of factors is the mean over all other factors
+    minus the contributions of its subsets. All combinations of levels have equal weight. Samples
+    are trials or their means. The penalty lambda is `ridge` times the mean diagonal of X'X.
+    Equivalently, the decoder D = M'A solves min ||X_f - XD'M'||_F^2 + lambda ||MD||_F^2. The top
+    eigenvectors are the exact solution. `parameters["explained_share"]` is the value divided by
+    ||X_f||^2, the contributions' sum of squares. P = D.
 
     Use it when samples come from an experiment with several factors (stimulus, decision, time), to
     separate the contributions of the factors. Do not use it to discriminate classes: take lda.
@@ -262,7 +263,7 @@ class DemixedPCA(Objective, weighted=True, transposed=False):
     Parameters
     ----------
     of : tuple of tuples of int
-        Sets of factors; a factor is the index of its column in y. X_f adds their contributions.
+        Sets of factors whose contributions are added; a factor is the index of its column in y.
     ridge : float
         Constant added to the diagonal of X'X, relative to the mean of the diagonal.
     """

@@ -69,10 +69,10 @@ class SIR(Shrinking, StatedMethod, SlicedMethod, stacks=True):
 
     .. math:: \max_M \operatorname{tr}(M' \operatorname{Cov}(\mathrm{E}[z \mid \text{slice}]) M)
 
-    The samples are whitened, z = C^{-1/2}(x - mean); slices of the sorted response have equal
-    weight, or are classes. P = M'C^{-1/2}. The top eigenvectors of the covariance of the slices'
-    means are the exact solution. At most as many directions as slices minus 1 are found. With
-    classes as slices the span of M equals that of lda.
+    The samples are whitened, z = C^{-1/2}(x - mean). The sorted response is divided into slices of
+    equal weight; each class of labels is a slice. P = M'C^{-1/2}. The top eigenvectors of the
+    covariance of the slices' means are the exact solution. With s slices at most s - 1 directions
+    are found. With classes as slices the span of M equals that of lda.
 
     Use it when a response depends on few directions of X, and X is roughly elliptically
     distributed. Do not use it for a response symmetric in X (y = x_1^2): use SAVE.
@@ -102,9 +102,9 @@ class SAVE(Shrinking, StatedMethod, SlicedMethod):
     .. math:: \max_M \operatorname{tr}\left(M' \sum_b p_b (I - \operatorname{Cov}_b(z))^2 M\right)
 
     The samples are whitened, z = C^{-1/2}(x - mean), p_b is the share of slice b, and Cov_b(z) is
-    the covariance within slice b. P = M'C^{-1/2}. The top eigenvectors of sum_b p_b (I -
-    Cov_b(z))^2 are the exact solution. SAVE also finds symmetric dependence; noise increases with
-    the number of slices. With a ridge or shrinkage of C, Cov(z) takes the place of I.
+    the covariance within slice b. P = M'C^{-1/2}. The top eigenvectors of the sum in the formula
+    are the exact solution. SAVE also finds symmetric dependence; noise increases with the number of
+    slices. With a ridge or shrinkage of C, Cov(z) replaces I in the formula.
 
     Use it when a response depends on few directions, possibly symmetrically or through the
     variance. Do not use it for a linear dependence with few samples: take sir.
@@ -144,13 +144,13 @@ class DirectionalRegression(Shrinking, StatedMethod, SlicedMethod):
         \max_M \operatorname{tr}\left(M'\, \mathrm{E}(2I - A)^2 M\right), \quad A =
         \mathrm{E}[(z - z')(z - z')' \mid y, y']
 
-    The samples (z, y) and (z', y') are independent, with z = C^{-1/2}(x - mean) and sliced
-    responses. Given the slices, A is the second-moment matrix of z - z', 2I if slices carry no
-    information about z. For slices b with shares p_b and second-moment matrices V_b of z, and with
-    the covariance K of the slices' means of z, the matrix in the formula equals 2 sum_b p_b V_b^2 +
-    2K^2 + 2 tr(K) K - 2I. The top eigenvectors of the matrix in the formula are the exact solution
+    The pairs (z, y) and (z', y') are independent; z = C^{-1/2}(x - mean), and y is the response's
+    slice. Given the slices, A is the second-moment matrix of z - z'. If slices carry no information
+    about z, A is 2I. The matrix E(2I - A)^2 equals 2 sum_b p_b V_b^2 + 2K^2 + 2 tr(K) K - 2I. Slice
+    b has the share p_b of the samples and the second-moment matrix V_b of z; K is the covariance of
+    the slices' means of z. The top eigenvectors of the matrix in the formula are the exact solution
     M, and P = M'C^{-1/2}. Directional regression finds the dependence that sir and save find, with
-    fewer samples than save. With a ridge or shrinkage of C, Cov(z) takes the place of I.
+    fewer samples than save. With a ridge or shrinkage of C, Cov(z) replaces I in the formula.
 
     Use it if samples are too few for save, and the mean or the spread of X depends on the response.
     Do not use it for X far from Gaussian, because the moments are then biased: take sdr or gkdr.

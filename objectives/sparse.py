@@ -187,8 +187,8 @@ class SparsePCA(SparseMethod):
     are exact. P = M'.
 
     The baseline soft-thresholds the entries of X'XV by lambda/2, where V contains the
-    varimax-rotated loadings of pca. The columns are then orthonormalised, with their zeros kept if
-    possible. The solver is smoothing, then proximal gradients; local optima exist.
+    varimax-rotated loadings of pca. The baseline's columns are orthonormalised, with zeros kept if
+    possible. The solver runs smoothing, then proximal gradients. Local optima exist.
 
     Use it instead of pca if directions with few features are required for interpretation. Do not
     use it for uncorrelated components or for the largest variance: take pca.

@@ -177,11 +177,11 @@ class CSP(PowerMethod, stacks=True):
     a filter's power in class 1; the value is the sum of |2 lambda - 1|.
 
     For more than two classes the matrices C_c are approximately jointly diagonalised, by a local
-    minimum of Pham's criterion. A filter m is scaled to unit mean power sum_c p_c m'C_cm, with the
-    classes' probabilities p_c. The filters m with the largest information I on the class are then
-    selected; in nats, I is -sum_c p_c log sqrt(m'C_cm) - 3/16 (sum_c p_c ((m'C_cm)^2 - 1))^2. With
-    average="rows" the probability p_c of a class c is equal for all classes; with average="trials"
-    it is the share of trials of class c.
+    minimum of Pham's criterion. A filter m has the power s_c = m'C_cm in class c, and is scaled to
+    unit mean power sum_c p_c s_c, with the classes' probabilities p_c. The filters with the largest
+    mutual information with the class are selected. It is approximately -sum_c p_c log sqrt(s_c) -
+    3/16 (sum_c p_c (s_c^2 - 1))^2 nats. With average="rows" the probability p_c of a class c is
+    equal for all classes; with average="trials" it is the share of trials of class c.
 
     Use it when trials of two or more classes differ in signal power, not in the mean, as in
     band-passed EEG; `ldr.log_power(result, X)` returns features for a classifier. Do not use it if
@@ -261,8 +261,8 @@ class SPoC(PowerMethod, stacks=True):
 
     The matrix C_t is the second moment about zero of trial t; bars denote means over trials. The
     number z_t is the response of trial t (the mean over its samples), standardised over trials. P =
-    M'B^{-1/2}. The generalised eigenvectors of (A, B), A = mean(z_t C_t) and B = mean(C_t), with
-    the largest absolute eigenvalues are the exact solution; an eigenvalue is the covariance of z
+    M'B^{-1/2}. The generalised eigenvectors of (A, B) with the largest absolute eigenvalues are the
+    exact solution, where A = mean(z_t C_t) and B = mean(C_t). An eigenvalue is the covariance of z
     and a filter's power.
 
     Use it when the power of a signal is correlated with a response of each trial. Do not use it if
@@ -380,12 +380,12 @@ class Xdawn(StatedMethod, weighted=True, transposed=False, scale_free=True):
 
     .. math:: \max_M \operatorname{tr}\left((M'RM)^{-1} M'EM\right)
 
-    The matrix E is the second moment about zero, over time, of the mean trial of a class, and R
-    that of all samples. In variables whitened by all samples the problem is max tr(M'R^{-1/2} E
-    R^{-1/2} M), with the moments E of the mean trial and R of all samples, and P = M'R^{-1/2}. The
-    top generalised eigenvectors of (E, R) are the exact solution; an eigenvalue is the response's
-    share of the power of all samples. All trials must be aligned and of equal length; without
-    trials each sample is a trial.
+    The matrix E is the second moment about zero, over time, of the mean trial of a class; R is the
+    second moment about zero of all samples. In variables whitened by all samples the problem is max
+    tr(M'R^{-1/2} E R^{-1/2} M), with the moments E of the mean trial and R of all samples, and P =
+    M'R^{-1/2}. The top generalised eigenvectors of (E, R) are the exact solution; an eigenvalue is
+    the response's share of the power of all samples. All trials must be aligned and of equal
+    length; without trials each sample is a trial.
 
     Use it when trials aligned at an event have a common response that is masked by noise in single
     trials; target= names the class of interest. Do not use it if responses vary between trials:
@@ -396,7 +396,7 @@ class Xdawn(StatedMethod, weighted=True, transposed=False, scale_free=True):
     Parameters
     ----------
     target : label, optional
-        The class whose mean trial gives E in the formula; by default E is averaged over classes.
+        Class whose evoked response (mean trial) is enhanced; by default those of all classes are.
     ridge : float
         Constant added to the diagonal of R, relative to the mean of the diagonal.
     """

@@ -318,13 +318,14 @@ class WDA(Objective, weighted=True, by_pairs=True, predicts="classes", sparse=Fa
 
     The transport cost is W(c, c') = sum_ij G_ij D_ij with D_ij = ||M'(x_i - x_j)||^2, where G is
     the transport plan between the classes c and c' after `iterations` steps of Sinkhorn's iteration
-    with the kernel exp(-D/reg). After a finite number of steps the plan G depends on which class
-    comes first; W(c, c') is therefore the mean of the costs in both orders. For large reg, mass is
-    transported between all samples, and the ratio is a trace ratio as in orthogonal-lda. For small
-    reg, mass is transported between near samples only, so that classes may have several clusters. P
-    = M'. Local optima exist: the default starts are the solution for infinite reg (the baseline),
-    orthogonal-lda and pca. With fewer samples than features some M map every class to a point, and
-    the ratio is 0; among such M the solution has the largest squared distances of class means.
+    with the kernel exp(-D/reg). After a finite number of steps the transport plan from c to c'
+    differs from that from c' to c; the cost is therefore the mean of both. If the regularisation
+    reg is large, the plan pairs all samples, and the objective is a trace ratio as in
+    orthogonal-lda. If reg is small, the plan pairs only near samples, so that a class may have
+    several clusters. P = M'. Local optima exist: the default starts are the solution for infinite
+    reg (the baseline), orthogonal-lda and pca. With fewer samples than features some M map every
+    class to a point, so that the value is 0. Among such M the one with the largest squared
+    distances of class means is returned.
 
     An evaluation takes O(iterations n^2) time and memory for the distances between the two largest
     classes. For more than 10,000 samples, and for samples in files, the samples are divided into
@@ -339,10 +340,10 @@ class WDA(Objective, weighted=True, by_pairs=True, predicts="classes", sparse=Fa
     Parameters
     ----------
     reg : float
-        Weight of the entropy in units of squared distances; standardise features if units differ.
+        Weight of the entropy, a squared distance; standardise features if their units differ.
     iterations : int
         Number of Sinkhorn iterations. ldr averages the costs W(c, c') and W(c', c); Flamary et al.
-        and POT do not. With more iterations the values agree more closely.
+        and POT do not. The two costs agree more closely after more iterations.
     """
 
     name = "wda"

@@ -34,18 +34,19 @@ class CoordinateDescent(Solver[State]):
     """Minimise over single coefficients, then over all nonzero coefficients together.
 
     The problem, with fields Z, T and lasso, is to minimise |T - ZM|^2 + lasso |M|_1. The predictors
-    Z are an array, or a sparse matrix that is centred implicitly. For a sparse Z the intercept is
-    constant within a sweep, and the steps over all nonzero coefficients use conjugate gradients.
+    Z are an array, or a sparse matrix that is centred implicitly. If the predictors are sparse,
+    sweeps over single coefficients keep the intercept constant, and conjugate gradients compute the
+    steps over all nonzero coefficients.
 
-    As sweeps converge slowly if columns of Z are nearly collinear, steps over all nonzero
-    coefficients follow. With fixed signs the problem is one of least squares. A step towards the
-    least-squares solution ends where a coefficient changes sign, and sets it to zero. Sweeps and
-    steps never increase the function. If the function is smaller at M = 0 than at the given start,
-    the run starts at M = 0.
+    Sweeps over single coefficients converge slowly if predictors are nearly collinear. A step over
+    all nonzero coefficients therefore follows. If their signs are fixed, the problem is one of
+    least squares. A step towards the least-squares solution ends where a coefficient would change
+    sign, with this coefficient at zero. Sweeps and steps never increase the function. If the
+    function is smaller at M = 0 than at the given start, the run starts at M = 0.
 
     Source: J. Friedman, T. Hastie and R. Tibshirani, Regularization paths for generalized linear
     models via coordinate descent, Journal of Statistical Software 33 (2010). scikit-learn computes
-    the sweeps.
+    sweeps over coefficients.
     """
 
     name = "coordinate-descent"

@@ -161,15 +161,16 @@ class ConjugateState(State):
 class ConjugateGradient(Solver[ConjugateState]):
     """Hager and Zhang's conjugate gradients, with descent directions for any line search.
 
-    The direction is V <- -g + beta V with beta = <y - 2 V <y, y>/<V, y>, g> / <V, y>, bounded
-    below; g is the gradient and y its change; the derivative of the retraction transports V.
+    The next direction is -g + beta V, where g is the gradient, and V is the last direction,
+    transported by the derivative of the retraction. With the change y of the gradient, beta is <y -
+    2 V <y, y>/<V, y>, g> / <V, y>, bounded below.
 
     Source: W. W. Hager and H. Zhang, SIAM J. Optim. 16 (2005).
 
     Parameters
     ----------
     floor : float
-        Number eta in the lower bound -1 / (|V| min(eta, |g|)) of the coefficient beta.
+        Constant eta in the bound beta >= -1 / (|V| min(eta, |g|)), with the gradient g.
     """
 
     name = "conjugate-gradient"
@@ -224,8 +225,9 @@ class DescentState(State):
 class SteepestDescent(Solver[DescentState]):
     """Projection, line search, retraction: Algorithm 1 of Cunningham and Ghahramani (2015).
 
-    A step is M <- R_M(-t grad f(M)). The search for t begins with the Barzilai-Borwein step length,
-    the inverse curvature along the last step. A step may raise f a little (a non-monotone search).
+    A step of length t leads from M to the retraction R_M(-t grad f(M)). The search for t begins
+    with the Barzilai-Borwein step length, the inverse curvature along the last step. A step may
+    raise f a little (a non-monotone search).
 
     Parameters
     ----------

@@ -48,9 +48,8 @@ class Imputation(Solver[State]):
     """Expectation maximisation (EM) over missing entries only, then the trust region.
 
     EM converges linearly, at the rate of the fraction of missing information: if few entries are
-    missing, a few steps suffice. If the gradient decreases slowly, steps of the trust region follow
-    the steps of EM. The problem must have a method `imputed(M)`, which returns a point of larger
-    expected likelihood of the complete rows, given M, or None if there is no such point.
+    missing, a few steps suffice. If the gradient decreases slowly, trust-region steps follow the EM
+    steps. The problem needs a method `imputed(M)`: the result of an EM step, or None if it fails.
 
     Source: D. Rubin and D. Thayer, EM algorithms for ML factor analysis, Psychometrika 47 (1982).
     """
@@ -84,11 +83,11 @@ class Imputation(Solver[State]):
 class VariableProjection(Solver[State]):
     """Limited-memory BFGS on the profile: f minimised in closed form over some variables.
 
-    Where the eliminated variables are optimal, the gradient of f in them is zero, and the gradient
-    of f in the remaining variables is that of the profile. Eliminated variables of the initial
-    point are replaced by the optimal ones. The problem must have three methods: `profile`, the
-    problem of the remaining variables; `restrict`, the remaining variables of a point; and
-    `complete`, the whole point of given remaining variables.
+    The profile has the gradient of f in the remaining variables at the optimal eliminated
+    variables, because the other derivatives of f are zero there. Eliminated variables of the
+    initial point are replaced by the optimal ones. The problem must have three methods. `profile`
+    returns the problem of the remaining variables, `restrict` returns the remaining variables of a
+    point, and `complete` adds the optimal eliminated variables to them.
 
     Source: G. H. Golub and V. Pereyra, The differentiation of pseudo-inverses and nonlinear least
     squares problems whose variables separate, SIAM Journal on Numerical Analysis 10 (1973).

@@ -26,7 +26,7 @@ Preconditioner = Callable[[Array, Array], Array]
 class Point(ABC):
     """The function at M: value, gradient and Hessian products.
 
-    Subclasses cache what value, gradient and Hessian share, such as A @ M for a quadratic form.
+    Subclasses store common intermediate results, such as A @ M for a quadratic form with matrix A.
     """
 
     M: Array
@@ -49,8 +49,8 @@ class Point(ABC):
 class Problem(ABC):
     """A function on a manifold: a smooth part, given by `at`, plus an optional penalty.
 
-    The attribute `preconditioner_cost` is the cost of a preconditioner in Hessian products; a
-    preconditioner is computed only after an inner iteration with more products.
+    A preconditioner costs as much time as `preconditioner_cost` Hessian products. It is computed
+    only after an inner iteration that took more Hessian products.
     """
 
     manifold: Manifold

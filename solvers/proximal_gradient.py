@@ -197,15 +197,15 @@ class ProximalState(State):
 class ProximalGradient(Solver[ProximalState]):
     """Proximal gradients on a manifold (ManPG), for f + h with a convex penalty h.
 
-    At M the step V minimises <grad f, V> + |V|^2/(2t) + h(M + V) over tangent vectors. A semismooth
-    Newton method finds the r(r + 1)/2 Lagrange multipliers of M'V + V'M = 0. The matrix M + V has
-    exact zeros; the retraction keeps these zeros if a nearby orthonormal matrix has them. The step
-    length t is Barzilai and Borwein's, shortened until f + h decreases sufficiently (a non-monotone
-    search). In Euclidean space ManPG is the proximal gradient method.
+    With the step length t, the step V at M minimises <grad f, V> + |V|^2/(2t) + h(M + V) over
+    tangent vectors. A semismooth Newton method finds the r(r + 1)/2 Lagrange multipliers of the
+    constraint M'V + V'M = 0 on the step V. After the step, M + V has exact zeros; if possible, the
+    retraction keeps these zeros. Barzilai and Borwein's step length is shortened until f + h is
+    less than a mean of earlier values. In Euclidean space this is the proximal gradient method.
 
-    Proximal gradients converge linearly. On matrices with the zeros and signs of the current M the
-    problem is smooth, and the trust-region solver finishes the run. An entry that becomes zero in
-    the trust-region solver stays zero.
+    Proximal gradients converge linearly. If the zeros of M and the signs of its other entries are
+    fixed, the problem is smooth; the trust-region solver therefore finishes the run. In these last
+    steps an entry that becomes zero stays zero.
 
     Source: S. Chen, S. Ma, A. M.-C. So and T. Zhang, Proximal gradient method for nonsmooth
     optimization over the Stiefel manifold, SIAM J. Optim. 30 (2020).
@@ -213,7 +213,7 @@ class ProximalGradient(Solver[ProximalState]):
     Parameters
     ----------
     memory : float in [0, 1)
-        Decay of the weights of earlier values in the mean that a step must improve; 0: monotone.
+        A step must improve a mean of earlier values, whose weights decay by this factor per step.
     """
 
     name = "proximal-gradient"

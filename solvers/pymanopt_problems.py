@@ -50,10 +50,10 @@ def from_pymanopt(
     Parameters
     ----------
     problem : pymanopt.Problem
-        On Stiefel, Grassmann, Sphere or Euclidean manifolds of real numbers, their powers (``k=``)
-        or a Product of them. Gradient and Hessian are taken from the problem, whose backend may
-        derive them. Differences of gradients replace a missing Hessian (backend numpy). The
-        problem's preconditioner and the manifold's retraction are not used.
+        Its manifold is a Stiefel, Grassmann, Sphere or Euclidean manifold of real numbers, a power
+        of one (``k=``) or a Product of these. Gradient and Hessian are those of the problem. If the
+        Hessian is missing, differences of gradients replace it. The problem's preconditioner and
+        the manifold's retraction are not used.
     initial_point : ndarray or list of ndarray, optional
         The initial point in pymanopt's form; by default the manifold's random point from NumPy's
         global generator, as in pymanopt.

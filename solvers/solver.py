@@ -38,8 +38,8 @@ class Stopping:
     time_limit : float
         Time limit in seconds.
     demand : float
-        The run stops only at |gradient| <= demand * max(1, |gradient at the start|). Without this
-        rule, a large constant added to the function would stop the run too early.
+        The run stops only at |gradient| <= demand * max(1, |gradient at the start|), because the
+        rule of `tolerance` stops too early if the function contains a large constant.
     """
 
     tolerance: float = 1e-10
@@ -50,8 +50,8 @@ class Stopping:
     def scale(self, start: RiemannianPoint) -> float:
         """Return the scale of the function at the start.
 
-        The scale is |f| and not the norm of the gradient. On ill-conditioned data the norm can be
-        1e4 times |f|, and the run would stop far from the optimum.
+        The scale is |f|. On ill-conditioned data the norm of the gradient can be 1e4 times |f|; as
+        the scale, it would stop runs far from the optimum.
         """
         terms = float(np.linalg.norm(start.euclidean_gradient))
         return max(abs(start.value), _CANCELLED * terms) or start.gradient_norm
@@ -169,8 +169,8 @@ class Run:
 class State:
     """State of a solver: the point and, in subclasses, quantities for the next step.
 
-    The attribute `halt` is the status if the solver cannot continue, else None; `iterations` counts
-    the iterations since the previous state (several if the step ran another solver).
+    If the solver cannot continue, `halt` contains the status of the run, otherwise None. The number
+    of iterations since the previous state is `iterations`, usually 1.
     """
 
     point: RiemannianPoint

@@ -38,23 +38,22 @@ class SVRG(Solver[AnchorState]):
     """Stochastic variance-reduced gradients (SVRG) with limited-memory BFGS.
 
     Each epoch computes the gradient g of f_1 + ... + f_p at a point A, the anchor, then visits the
-    parts f_i in random order (in the given order for a stream of rows). At the iterate W, the
-    stochastic gradient of the sum of the p parts is v = p (grad f_i(W) - T grad f_i(A)) + T g,
-    where T transports gradients from A to W. The stochastic gradient is unbiased, and its variance
-    vanishes as W and A approach the optimum: steps of constant size converge linearly. A step
+    parts f_i in random order (in the given order for a stream of rows). The stochastic gradient at
+    the iterate W is p (grad f_i(W) - T grad f_i(A)) + T g, where T transports gradients from the
+    anchor A to W. The stochastic gradient is unbiased. Its variance vanishes as iterates and
+    anchors approach the optimum, so that steps of constant size converge linearly. A step
     multiplies the stochastic gradient by -rate H, where H is the inverse Hessian of limited-memory
-    BFGS. The update of H compares the gradients of the same part f_i at both ends of a step. The
-    last iterate W of an epoch becomes the next anchor if the value or the gradient norm is smaller
-    at W; otherwise the epoch is discarded and the rate halved. An epoch reads all data twice.
+    BFGS. Gradients of one part f_i at the start and the end of a step update H. The last iterate W
+    of an epoch becomes the next anchor if the value or the gradient norm is smaller at W; otherwise
+    the epoch is discarded and the rate halved. An epoch reads all data twice.
 
-    The problem must be a sum of parts (`Sum`), such as uica and robust-pca of rows in a file, ppca
-    and fa of a file with missing entries, and custom objectives with ``sum_over_rows=True``.
+    The problem must be a sum of parts (`Sum`). Examples are uica and robust-pca if X is a file,
+    ppca and fa if the file has gaps, and custom objectives with ``sum_over_rows=True``.
 
     Source: R. Johnson and T. Zhang, Accelerating stochastic gradient descent using predictive
     variance reduction, NIPS 2013; P. Moritz, R. Nishihara and M. I. Jordan, A linearly-convergent
-    stochastic L-BFGS algorithm, AISTATS 2016; on manifolds H. Zhang, S. J. Reddi and S. Sra,
-    Riemannian SVRG, NIPS 2016. For BFGS with gradients of one part: N. N. Schraudolph, J. Yu and S.
-    Guenter, AISTATS 2007.
+    stochastic L-BFGS algorithm, AISTATS 2016; on manifolds H. Zhang, S. J. Reddi and S. Sra, NIPS
+    2016; stochastic BFGS: N. N. Schraudolph, J. Yu and S. Guenter, AISTATS 2007.
     """
 
     name = "svrg"

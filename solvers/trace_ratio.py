@@ -129,10 +129,11 @@ class FieldState(State):
 class SelfConsistentField(Solver[FieldState]):
     """Iterate M <- top r eigenvectors of A - rho B, where rho is the trace ratio at M.
 
-    The self-consistent field iteration is Newton's method on the convex decreasing f(rho) = sum_j
-    v_j lambda_j(A - rho B) with eigenvalues lambda_j and weights v_j. The root of f(rho) is the
-    largest trace ratio; convergence is quadratic. The problem has the matrices A and B and the
-    positive, descending weights v, which are all 1 if the value depends only on M's span.
+    The trace ratio is the quotient of tr(V M'AM) and tr(V M'BM) with positive, descending weights
+    in the diagonal matrix V; V = I if the ratio depends only on the span of M. For r columns, let
+    f(rho) be the weighted sum of the r largest eigenvalues of A - rho B. The function f is convex
+    and decreasing, and its root is the largest trace ratio. Newton's method finds the root; it
+    converges quadratically.
 
     Source: T. T. Ngo, M. Bellalij and Y. Saad, The trace ratio optimization problem, SIAM Review
     54 (2012).
@@ -156,8 +157,8 @@ class SelfConsistentField(Solver[FieldState]):
     def step(self, problem: RiemannianProblem, state: FieldState) -> FieldState:
         """Take a Newton step, and leave saddle points by further steps.
 
-        If A and B share eigenvectors, the gradient can vanish at a point that is not the maximum.
-        To leave stationary points, steps continue until a step hardly increases the ratio.
+        If the ratio's matrices A and B share eigenvectors, the gradient can vanish far from the
+        maximum. Steps are therefore repeated while the gradient is small but the ratio increases.
         """
         ratio: Any = problem.problem
         old, span, tangents = state.point, state.span, state.tangents

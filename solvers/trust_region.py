@@ -137,20 +137,20 @@ class TrustState(State):
 class TrustRegion(Solver[TrustState]):
     """Riemannian trust region: minimise a second-order model within a radius.
 
-    Steihaug's truncated conjugate gradients minimise the model m(V) = f + <g, V> + <V, H[V]>/2, to
-    |residual| <= |g| min(kappa, (|g|/s)^theta) with s = max(|g|, |f|). The local order of
-    convergence is 1 + theta. The order 1 + theta requires a second-order retraction: polar on
-    Stiefel, polar or QR on Grassmann manifolds. If values of f differ only by rounding errors, the
-    decrease of f is computed from slopes. After a long inner iteration the problem's preconditioner
-    is used, and the radius refers to the preconditioner's metric. With columns in very different
-    units, rounding errors can keep conjugate gradients from converging in as many steps as the
-    manifold has dimensions. If M is small, the full Hessian is then computed and decomposed.
+    The model of f for a step V is m(V) = f + <g, V> + <V, HV>/2, with the gradient g and the
+    Hessian H. Steihaug's truncated conjugate gradients minimise the model until the residual is at
+    most |g| min(kappa, (|g|/s)^theta) with s = max(|g|, |f|). The local order of convergence is 1 +
+    `theta` for retractions of second order: polar on Stiefel, polar or QR on Grassmann manifolds.
+    If values of f differ only by rounding errors, the gradients at both ends of a step give the
+    decrease of f. After a long inner iteration the problem's preconditioner is used; it also
+    defines the norm of steps. For columns in very different units, rounding errors can keep
+    conjugate gradients from converging in as many steps as the manifold has dimensions. In this
+    case a small full Hessian is computed and decomposed.
 
     If a step has a poor decrease of f and a larger gradient at its end, as in a curved valley of f,
-    the step is corrected before it is accepted or rejected. The correction of a poor step consists
-    of a few conjugate gradient steps from its end, which reduce f along directions of large
-    curvature first. Without corrections of poor steps, some problems of orthogonal-cca (Cunningham
-    and Ghahramani 2015) take over a thousand steps.
+    the step is corrected before it is accepted or rejected. A few conjugate gradient steps from its
+    end correct a poor step: they first reduce f along directions of large curvature. Without
+    corrections, some orthogonal-cca problems (Cunningham and Ghahramani 2015) take over 1000 steps.
 
     Source: P.-A. Absil, C. G. Baker and K. A. Gallivan, Trust-region methods on Riemannian
     manifolds, Foundations of Computational Mathematics 7 (2007); on corrected steps, A. R. Conn,

@@ -307,11 +307,10 @@ class Projection(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
 
     @available_if(of_points)
     def inverse_transform(self, X: Rows) -> Array:
-        """Return, of the samples with the projections X, those nearest to the mean: mean_ + X
-        pinv(components_)'.
+        """Return the samples nearest to the mean among all samples with the projections X.
 
-        For orthonormal components the samples are mean_ + X components_. With ``standardise=True``
-        distances are in units of standard deviations.
+        They are mean_ + X pinv(components_)', or for orthonormal components mean_ + X components_.
+        With ``standardise=True`` distances are in units of standard deviations.
 
         Parameters
         ----------
@@ -791,7 +790,7 @@ class TwoViews(Projection):
         return found[:, 0] if isinstance(self.components_, tuple) and self._flat else found
 
     def inverse_transform(self, X: Rows, y: PerRow = None) -> Rows:
-        """Return, of the samples with the given projections, those nearest to the mean.
+        """Return the samples nearest to the mean among all samples with the given projections.
 
         Parameters
         ----------

@@ -454,7 +454,7 @@ class Principal(Gaussian):
         return Y / self._scale if self.whiten else Y
 
     def inverse_transform(self, X: Rows) -> Array:
-        """Return, of the samples with the given projections, those nearest to the mean.
+        """Return the samples nearest to the mean among all samples with the given projections.
 
         Parameters
         ----------
@@ -565,7 +565,7 @@ class OfTrials(Projection):
 
         Returns
         -------
-        ndarray (m, n_components), or for trials the shape given at the parameter `features`
+        ndarray (m, n_components); if X has trials, `features` determines the shape
         """
         check_is_fitted(self)
         found = as_trials(X)

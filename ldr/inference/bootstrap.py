@@ -84,7 +84,7 @@ class Bootstrap(Pickled):
         rotation minimises the distance between the maps if P is orthonormal, otherwise between the
         projections of all samples. A pair of arrays for two views, with a common rotation.
     without : ndarray (groups, r, d) or None
-        P of solutions without one group of samples, rotated like `maps`; None without ``bca``.
+        For each group, P without its samples, rotated like `maps`; None if ``bca=False``.
     """
 
     question: ClassVar[str] = "How stable are the numbers?"
@@ -112,8 +112,8 @@ class Bootstrap(Pickled):
     def interval(self, level: float = 0.9) -> PerView:
         """Return an interval for every entry of P: BCa with ``bca=True``, else percentiles.
 
-        The maps of the draws are first rotated to be as close as possible to P. The intervals
-        therefore refer to the true map rotated in the same way.
+        The maps of the draws are first rotated to be as close as possible to P. An interval
+        therefore refers to the true map after a rotation that brings it as close as possible to P.
 
         Parameters
         ----------
@@ -194,10 +194,10 @@ def bootstrap(
     """Bootstrap a result: solve again for resampled samples, and compare the subspaces.
 
     Samples are drawn with replacement and keep their weights; if the method uses labels, they are
-    drawn within classes. With `groups` whole groups are drawn (the cluster bootstrap), within
-    classes if labels are constant in groups. If data have trials, whole trials are drawn. Time
-    series are drawn in blocks of `block` successive samples (the moving block bootstrap). One in
-    `block` pairs of successive samples joins two blocks: blocks should be long compared with the
+    drawn within classes. If `groups` are given, whole groups are drawn (the cluster bootstrap),
+    within classes if each group has a single label. If data have trials, whole trials are drawn.
+    Time series are drawn in blocks of `block` successive samples (the moving block bootstrap).
+    Where blocks meet, successive samples are unrelated: blocks should be long compared with the
     lag. Repeated samples have distance zero, which distorts graphs of neighbours. Iterative solvers
     start at the M of all samples, so the draws describe only the optimum near M.
 

@@ -101,17 +101,16 @@ def dimension(
 
     - "permutation": directions are added while their p-value is at most `level`
       (`ldr.permutation_test`).
-    - "ladle", for methods solved by eigenvectors: the k that minimises f(k)/F + phi(k)/L. Here
-      phi(k) is the eigenvalue after the k-th, and f(k) the mean over bootstrap samples of 1 -
-      |det(B'B*)|, the variation of the span of the first k directions. The columns of B are
-      orthonormal and span these directions; B* is the same for a bootstrap sample. F and L are 1
-      plus the sum of f(k), and of phi(k), over the candidates k.
+    - "ladle", for methods solved by eigenvectors: the number k with the least sum of two terms: the
+      eigenvalue after the k-th, and the mean of 1 - |det(B'B*)| over bootstrap samples. B and B*
+      are orthonormal bases of the first k directions, of the data and of a bootstrap sample. Each
+      term is divided by 1 plus its sum over k.
     - "bic": the least Bayesian information criterion, for methods with a likelihood (ppca, fa).
-    - "folds": the held-out score with `rule`, as in `ldr.path`. For methods that predict, r = 0
-      (the mean or the largest class) is a candidate.
+    - "folds": `ldr.path` scores each r on held-out samples, and `rule` selects r. If the method
+      predicts, r = 0 (the mean or the largest class) is also a candidate.
     - "parallel": Horn's parallel analysis of the correlation matrix (pca).
 
-    The default is the first that fits of bic, parallel, permutation (cca, lda), ladle and folds.
+    The default is the first applicable one of: bic, parallel, permutation (cca, lda), ladle, folds.
 
     Source: Luo and Li 2016 (ladle).
 
@@ -123,7 +122,7 @@ def dimension(
     most : int, optional
         Largest candidate; by default the largest allowed r, for "bic" and "folds" at most ten.
     level : float
-        Level of "permutation"; for "parallel" the share of null eigenvalues above the threshold.
+        Significance level for "permutation" and "parallel", between 0 and 1.
     permutations : int
     folds : int or splitter of scikit-learn
         As in `ldr.path`.
@@ -133,7 +132,7 @@ def dimension(
         For "permutation", as in `ldr.permutation_test`; for "ladle", as in `ldr.bootstrap`; for
         "folds", as in `ldr.path`.
     standardise : bool
-        Divide the columns by their standard deviations (with folds, in the training samples).
+        Divide the columns by their standard deviations; "folds" uses those of the training samples.
     random_state : int or Generator, optional
     **parameters
         Parameters of the objective, if `objective` is a name.

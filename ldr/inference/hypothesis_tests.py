@@ -258,7 +258,7 @@ class PermutationTest(Pickled):
     objective : Objective
     r : int
     kind : str
-        Permutations: "rows", "within", "groups" or "shift".
+        Kind of permutation: "rows", "within", "groups" or "shift" (see `ldr.permutation_test`).
     words : str
         Description for reports, such as "y permuted: y is independent of X".
     value : float
@@ -270,13 +270,12 @@ class PermutationTest(Pickled):
     error : float
         Monte Carlo standard error of the p-value.
     p_values : tuple of float or None
-        A p-value for each direction, none smaller than the one before; None if directions have no
-        scores. For cca, lda (orthogonal or not) and sir, canonical correlations are tested one
-        after the other: of two views, or of X and indicators of the classes or slices. The
-        parameter `ridge` is added to the covariances. For other methods, and with shrinkage, the
-        score of each direction is compared with the best score of permuted data, which is
-        conservative after the first direction. A p-value is NaN if every permutation has the same
-        score, or if the direction does not exist.
+        A p-value for each direction; none is smaller than the one before. None if directions have
+        no scores. For cca, lda (orthogonal or not) and sir, the tested scores are canonical
+        correlations between two views, or between X and indicators of classes or slices. For other
+        methods, and with shrinkage, each score is compared with the best score of permuted data.
+        That test is conservative after the first direction. A p-value is NaN if every permutation
+        has the same score, or if the direction does not exist.
     """
 
     question: ClassVar[str] = "Is it more than chance?"
@@ -332,8 +331,8 @@ def permutation_test(
     """Test the optimal value, and each direction, by permutations.
 
     Optimal values are large for noise too, because the method optimises. The test therefore
-    compares the value with optimal values of permuted data. For methods solved by eigenvectors a
-    second suffices for thousands of permutations (see `ldr.solve_many`).
+    compares the value with optimal values of permuted data. For methods solved by eigenvectors,
+    thousands of permutations take about a second (see `ldr.solve_many`).
 
     Source: Phipson and Smyth 2010 (the p-value is never 0); Besag and Clifford 1991 (stopping);
     Winkler, Renaud, Smith and Nichols 2020 (stepwise p-values).
@@ -344,10 +343,10 @@ def permutation_test(
         As in `ldr.solve`; the samples are loaded into memory.
     permutations : int
     null : {"auto", "rows", "within", "groups", "shift"}
-        Kind of permutation. The permuted part of the data depends on the method: y for labels or a
-        response; the samples of all views but the first for several views; for a method with a
-        background, the division into samples and background; the order of the samples for time
-        series (the null hypothesis is white noise); otherwise every column of X separately.
+        Kind of permutation. If the method uses y, y is permuted. If X has several views, the
+        samples of all views but the first are permuted. If X has a background, samples and
+        background are exchanged at random. In a time series the order of the samples is permuted
+        (the null hypothesis is white noise). Otherwise every column of X is permuted separately.
 
         ``null="rows"`` permutes all samples, which are assumed independent. ``null="within"``
         permutes samples within each group; the samples of a group are assumed exchangeable.
@@ -355,11 +354,11 @@ def permutation_test(
         constant within each group. For several views ``null="groups"`` permutes whole trials of
         equal length, in all views but the first. ``null="groups"`` assumes that groups are
         independent and identically distributed: if trials share a drift over the session, the test
-        rejects far too often. ``null="shift"`` shifts the permuted part of the data circularly
-        within groups, which keeps autocorrelations. The test with ``null="shift"`` is approximate,
-        for stationary series; p is at least 1/n. Without groups "auto", the default `null`, means
-        "rows". With groups "auto" means "groups" if y is constant within each group, or if several
-        views have trials of equal length; otherwise "within".
+        rejects far too often. ``null="shift"`` replaces the permutation by a circular shift within
+        groups, which keeps autocorrelations. The test with ``null="shift"`` is approximate and
+        requires stationary series; p is at least 1/n. If no groups are given, "auto" is "rows". If
+        groups are given, "auto" is "groups" if y is constant within each group, or if several views
+        have trials of equal length; otherwise "within".
     groups : array (n,), optional
         Subject, block or trial of each sample. If the method requires time order, groups are
         trials, as in `ldr.solve`. Data from `ldr.trials` need no groups.
@@ -603,10 +602,10 @@ def parametric_test(
     of Roy's root is too small: the F statistic of Roy's root is a bound.
 
     For sir and save the hypothesis is that only the first k directions are informative; the
-    statistics have asymptotic chi-square distributions. The statistic of sir is n sum_{j>k}
-    lambda_j, with eigenvalues lambda_j. The statistic of save is (n/2) sum_h f_h ||T'(I -
-    V_h)T||^2, where f_h is the share of slice h, V_h is the covariance of the whitened samples in
-    slice h, and the columns of T are the directions after the k-th.
+    statistics have asymptotic chi-square distributions. The statistic of sir is n times the sum of
+    the eigenvalues of sir's matrix after the k-th. The statistic of save is (n/2) sum_h f_h
+    ||T'W_hT||^2, where slice h contains the share f_h of the samples, and W_h is I minus its
+    covariance of whitened samples. The columns of T are the directions of save after the k-th.
 
     Source: Rao 1951; Bartlett 1938; Pillai 1955; McKeon 1974; Li 1991; Shao, Cook & Weisberg 2007.
 
@@ -624,7 +623,7 @@ def parametric_test(
     Raises
     ------
     ldr.errors.ArgumentError
-        The objective has no such test, or the null distribution is unknown (trials, a ridge).
+        The objective has no such test or has a positive ridge, or X has trials.
     ldr.errors.DataError
         X has too few samples.
 

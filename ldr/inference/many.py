@@ -134,7 +134,7 @@ class Solutions(Pickled):
     objective : Objective
     r : int
     values : ndarray (b,)
-        Optimal values, in the objective's own sense and units.
+        Optimal value of the objective for each problem.
     P : ndarray (b, r, d)
         Linear maps; a pair of arrays for two views.
     mean : ndarray (b, d)
@@ -143,10 +143,10 @@ class Solutions(Pickled):
         Scores of each component, best first: eigenvalues, or singular values of two views; None if
         the objective has no scores.
     gaps : ndarray (b,)
-        Optimality gap of each certificate, ignoring rounding errors; infinite without a proof.
+        Bounds of the distances of `values` from the optima, without rounding; infinite if unknown.
     alone : int
-        Number of problems solved one by one, because the objective has no stacked form or because
-        nearly collinear columns would lose accuracy.
+        Number of problems solved one by one, because the method cannot solve several together, or
+        to limit rounding errors if columns are nearly collinear.
     """
 
     objective: Objective
@@ -328,7 +328,7 @@ def solve_many(
     workers : int
         Number of threads, each with a chunk of problems; -1 means one for every core.
     certify : bool
-        True to certify data sets that are solved one by one; all others always have a gap.
+        True to bound the difference between each value and the global optimum (`Solutions.gaps`).
     **parameters
         Parameters of the objective, if `objective` is a name.
 

@@ -200,22 +200,22 @@ def objective(
     gradient : callable, for backend="numpy"
         g(M, X) or g(M, X, y), the d x r matrix of the derivatives of f (not of -f).
     hessian : callable, optional, for backend="numpy"
-        h(M, X, V) or h(M, X, y, V), the derivative of g along V, d x r. Without a Hessian, solvers
-        use differences of gradients.
+        h(M, X, V) or h(M, X, y, V), the d x r derivative of the gradient in the direction V.
+        Without a Hessian, solvers use differences of gradients.
     center : bool
-        True to subtract the column means from X before f is called: the result's transform(X) = (X
-        - mean) P' then projects the same data. With False f receives X unchanged, and mean is 0.
+        True to subtract the column means from X before f is called. The result's transform then
+        projects the same data. If False, f receives X unchanged, and the result's mean is 0.
     sum_over_rows : bool
         True if f is a sum over rows: f(M, X) = f(M, X1) + f(M, X2) if X is X1 above X2, and y
-        likewise. Rows in a file or on a cluster are then read in chunks, f receives one chunk at a
-        time, and ``solver="svrg"`` is available. A mean is not a sum: divide by a fixed constant,
-        not by len(X). jax compiles f anew for each number of rows. To compile less, ldr extends
-        data of at most 1024 rows in memory by rows of weight zero to a power of two. Then, and with
-        ``sample_weight=`` (only for functions in jax), `jax.vmap` calls f with single rows.
+        likewise. Then f receives rows in a file or on a cluster in chunks, and ``solver="svrg"`` is
+        available. A mean is not a sum: divide by a fixed constant, not by len(X). Only functions in
+        jax accept ``sample_weight=``: f then receives single rows (`jax.vmap`). f also receives
+        single rows if at most 1024 rows in memory are padded to a power of two by rows of weight
+        zero, so that jax compiles f for fewer numbers of rows.
     views : int
         Number k of data matrices (views of the same rows); each has a matrix Mi with r columns.
         With several views `gradient` and `hessian` return a matrix for each view, and `hessian`
-        takes V1, ..., Vk. "auto" chooses the manifold of each Mi separately.
+        takes k directions. ``manifold="auto"`` selects a manifold for each Mi.
 
     Returns
     -------
@@ -228,9 +228,11 @@ def objective(
         The manifold, sense or backend is unknown, the function has the wrong number of parameters,
         or `gradient` is missing with backend="numpy" or given with another backend.
 
-    Notes ----- `ldr.solve` tests f once at a random M. The function must return one finite real
-    number, and the gradient must have M's shape. Hand-written derivatives must agree with finite
-    differences, and on "grassmann" f(MQ) must equal f(M). `ldr.check` tests more. A function with
+    Notes
+    -----
+    `ldr.solve` tests f once at a random M. The function must return one finite real number, and the
+    gradient must have M's shape. Hand-written derivatives must agree with finite differences. For
+    "grassmann" f(MQ) must equal f(M). `ldr.check` tests more. A function with
     ``sum_over_rows=True`` is tested on the first 200 rows only, where its value must also equal the
     sum of the values for parts of these rows. The arrays that f receives are read-only.
 

@@ -155,7 +155,7 @@ class DataSums(ABC):
 class StackedOptima:
     """Optima of a stack of b problems.
 
-    - values (b,): optimal values in the objective's own sense and units
+    - values (b,): optimal values of the objective
     - maps (b, r, k): P, one for each view
     - numbers (b, r): scores of the components: eigenvalues or singular values, as in
       `Result.components`

@@ -197,9 +197,9 @@ class Shrinking(Objective):
     Parameters
     ----------
     shrinkage : "auto" or None
-        "auto" shrinks the covariance towards its diagonal by Ledoit and Wolf's rule, for
-        standardised columns. The result's parameters contain the shrinkage intensity. The rule
-        takes two additional passes over the rows.
+        "auto" shrinks the covariance towards its diagonal, with the intensity that Ledoit and
+        Wolf's rule gives for the standardised columns in two additional passes over the rows. The
+        result's parameters contain the intensity.
     ridge : float
         Constant added to the diagonal of the denominator, relative to the mean of the diagonal.
     """
@@ -234,9 +234,9 @@ class Shrinking(Objective):
     def shrunken(self, rows: RowPencil, data: Data) -> RowPencil:
         """Shrink B towards its diagonal by Ledoit and Wolf's intensity if shrinkage is requested.
 
-        Methods that minimise A relative to B (variation between neighbours relative to all
-        variation) also shrink A, towards its expectation for independent rows: a multiple of the
-        diagonal of B. If only B were shrunk, nearly constant directions would be optimal.
+        If A (variation between neighbours) is minimised relative to B (all variation), A is also
+        shrunk, towards a multiple of the diagonal of B: the expected A if rows are independent. If
+        B were shrunk and A were not, nearly constant directions would be optimal.
         """
         if self.shrinkage is None:
             return rows

@@ -26,7 +26,7 @@ class Manifold(ABC):
     """A matrix manifold embedded in a Euclidean space, with the induced metric.
 
     Points are denoted M and N, tangent vectors U and V, ambient matrices Z. The methods do not
-    change their arguments; `project` also takes a stack of matrices (leading axes).
+    change their arguments. `project` also accepts an array of several matrices Z.
     """
 
     @property
@@ -77,7 +77,7 @@ class Manifold(ABC):
     def hessian(self, M: Array, S: Multiplier, V: Array, HV: Array) -> Array:
         """Return the Riemannian Hessian product: the Lagrangian's product, projected.
 
-        HV is the Euclidean Hessian times V, and S is the value of `multiplier` at M.
+        HV is the product of the Euclidean Hessian with V; S is the Lagrange multiplier at M.
         """
 
     @abstractmethod
@@ -169,7 +169,7 @@ class Euclidean(Manifold):
 class Product(Manifold):
     """The product M_1 x ... x M_k; points are flat arrays of all factors' entries.
 
-    `split` returns the factors' matrices as views; `join` returns the flat array.
+    `split` returns the matrices of all factors as NumPy views; `join` returns the flat array.
 
     Parameters
     ----------
@@ -348,7 +348,7 @@ class Orthonormal(Manifold):
         """Project G onto the tangent space at M twice.
 
         Near a solution the projected gradient is much smaller than the Euclidean gradient G. The
-        second projection removes the rounding error of the first, machine precision times |G|.
+        first projection has a rounding error of the size of G's, which the second removes.
         """
         return self.project(M, self.project(M, G))
 
@@ -384,8 +384,8 @@ class Stiefel(Orthonormal):
     d, r : int
         Rows and columns, 1 <= r <= d.
     retraction : {"polar", "qr"}
-        "polar" takes the point nearest to M + V. "polar" is of second order, which the trust region
-        needs for superlinear convergence, and "qr" of first order.
+        "polar" takes the nearest orthonormal matrix, and "qr" the factor Q of a QR decomposition.
+        Only "polar" is of second order, which the trust region needs for superlinear convergence.
     """
 
     d: int
@@ -414,7 +414,7 @@ class Stiefel(Orthonormal):
 
 @dataclass(frozen=True)
 class Grassmann(Orthonormal):
-    """Gr(d, r), the r-dimensional subspaces of R^d, for functions with f(MQ) = f(M).
+    """Gr(d, r), the r-dimensional subspaces of R^d, for functions of the span of M only.
 
     A point is any orthonormal basis M of the subspace; tangent vectors are horizontal, M'V = 0.
 
@@ -423,8 +423,8 @@ class Grassmann(Orthonormal):
     d, r : int
         Dimension of the space and of the subspaces, 1 <= r <= d.
     retraction : {"polar", "qr"}
-        Decomposition of M + V that gives an orthonormal basis of its span. Both retractions are of
-        second order on the Grassmann manifold, because they give the same span.
+        Decomposition that gives an orthonormal basis of the span of M + V. Both decompositions give
+        the same subspace, and a retraction of second order.
     """
 
     d: int
@@ -448,7 +448,7 @@ class Grassmann(Orthonormal):
     def multiplier(self, M: Array, G: Array) -> Array:
         """Return M'G.
 
-        For a tangent V, V M'G is tangent up to rounding errors. `hessian` nevertheless projects V
-        M'G, because these rounding errors could grow in Krylov methods.
+        The product of a tangent V and M'G is tangent except for rounding errors. `hessian` removes
+        them by a projection, because they could grow in Krylov methods.
         """
         return M.T.dot(G)
