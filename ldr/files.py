@@ -226,7 +226,7 @@ def read(path: str | Path, separator: str = "", header: bool = True) -> Table:
     """Read the matrix in a file.
 
     - path: .csv, .tsv and .parquet files and folders of .parquet files have named columns. Large
-      files of these kinds and .npy files are not loaded: their rows are read when needed. Of an
+      files of these kinds and .npy files are not loaded: their rows are read when needed. From an
       .npz or .mat file the array X is read, or the only array with several rows and columns;
       ``data.mat:name`` selects another. An .npz file of scipy.sparse stays sparse.
     - separator: separator of text; by default the comma for .csv and the tab for .tsv

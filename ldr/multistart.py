@@ -83,7 +83,7 @@ class Starts:
     Attributes
     ----------
     values : tuple of float
-        Final values of the runs on all rows, by start, in the objective's own sense and units.
+        Final values of the objective for the runs on all rows, by start.
     names : tuple of str
         Names of starts: "baseline", "given", "random 1", "random 2" and so on, or a name of the
         objective's own start ("gradient outer product").

@@ -74,7 +74,7 @@ class Path(Pickled):
 
     @property
     def values(self) -> Array:
-        """Optimal values, in the objective's own sense and units; NaN at r = 0."""
+        """Optimal values of the objective; NaN at r = 0."""
         return self._of_results("value")
 
     @property

@@ -147,7 +147,7 @@ class Result(Pickled, Generic[Matrices]):
 
     @property
     def value(self) -> float:
-        """The objective at M, in its own sense and units."""
+        """Value of the objective at M (not of the minimised function)."""
         return self.run.value
 
     @property

@@ -102,11 +102,11 @@ class ExponentialFamilyPCA(Objective, weighted=True, missing=True, sparse=False,
         \min_{M'M=I,\,\mu} 2 \sum_{ij} \left[b(\theta_{ij}) - x_{ij} \theta_{ij}\right], \quad
         \Theta = 1\mu' + EMM'
 
-    The matrix T contains the natural parameters of the saturated model. The intercepts are mu, and
-    E = T - 1mu' in the formula. With m = `saturation` the natural parameters are T = m(2x - 1) for
-    "bernoulli" (logistic PCA); for "poisson" they are T = log x, and -m where x = 0. The function b
-    is log(1 + e^theta) for "bernoulli" and e^theta for "poisson". The value is the deviance,
-    minimised over subspaces and mu: twice the difference between the largest possible
+    The matrix T contains the natural parameters of the saturated model. The vector mu contains
+    intercepts, and E = T - 1mu' in the formula. With m = `saturation` the natural parameters are T
+    = m(2x - 1) for "bernoulli" (logistic PCA); for "poisson" they are T = log x, and -m where x =
+    0. The function b is log(1 + e^theta) for "bernoulli" and e^theta for "poisson". The value is
+    the deviance, minimised over subspaces and mu: twice the difference between the largest possible
     log-likelihood and that of the model. The deviance omits missing entries (NaN) and constant
     features; where x is missing, the entry of the matrix E is 0. The components of sample i are
     M'(T_i - mu), where T_i is row i of T. For "bernoulli" the map is P = 2mM' with m =

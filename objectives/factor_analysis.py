@@ -87,12 +87,12 @@ class FactorAnalysis(
     identified up to a rotation M -> MQ. The negative log-likelihood includes the constant n d/2 log
     2 pi. P = M'(MM' + diag psi)^{-1} gives the posterior mean of the factors y for the noise
     variances psi. For fixed noise variances psi, the top eigenvectors of psi^{-1/2} C psi^{-1/2}
-    give the optimal M. The default solver ("variable-projection") therefore optimises log psi only.
-    The first default start sets psi in proportion to the residual variances of the features, each
-    regressed on all others, or to half of the features' variances if C is singular. The second
-    default start sets psi to the residual variances of a regression on r features, selected
-    stepwise by the likelihood. It is near many Heywood cases (zero noise variances). Local optima
-    are common if n is small or r too large. The result's `model` scores samples, imputes missing
+    give the optimal M. The default solver ("variable-projection") therefore optimises psi only. The
+    first default start sets psi in proportion to the residual variances of the features, each
+    regressed on all others, or to half of their variances if C is singular. The second default
+    start sets psi to the residual variances of a regression on r features, selected stepwise by
+    likelihood. The second start is near many Heywood cases (zero noise variances). Local optima are
+    common if n is small or r too large. The result's `model` scores samples, imputes missing
     entries and returns posterior covariances and the Bayesian information criterion (BIC).
 
     Missing entries of X are NaN. If entries are missing, the likelihood of the observed entries is

@@ -438,9 +438,10 @@ class ICA(SourceMethod):
     heavier or lighter than Gaussian. The samples x are whitened, C^{-1/2}(x - mean), and P =
     M'C^{-1/2}: components are uncorrelated, of variance 1, and in descending order of contribution
     to the value. The baseline is FOBI (fourth-order blind identification); the other default start
-    is FastICA's deflation from many initial directions. For many samples a run on a subset precedes
-    the run on all samples. An evaluation takes O(n d r) time and O(n d) memory. Samples in files or
-    on a cluster are read in chunks, once per evaluation; FastICA's deflation uses a random subset.
+    is the result of FastICA's deflation from many directions. For many samples a run on a subset
+    precedes the run on all samples. An evaluation takes O(n d r) time and O(n d) memory. Samples in
+    files or on a cluster are read in chunks, once per evaluation; FastICA's deflation uses a random
+    subset.
 
     Use it when features are mixtures of independent sources, at most one of which is Gaussian. Do
     not use it for Gaussian sources, whose directions are not identifiable.
@@ -533,9 +534,9 @@ class UndercompleteICA(SourceMethod):
     lighter tails see `ICA`. Components are in descending order of their contribution to the value.
     The baseline is FOBI (fourth-order blind identification). A further default start is the result
     of FastICA's deflation from many initial directions. If data in memory have few features, random
-    directions are also used. For many samples a run on a subset precedes the run on all samples. An
-    evaluation takes O(n d r) time and O(n d) memory. Samples in files or on a cluster are read in
-    chunks, once per evaluation; FastICA's deflation uses a random subset.
+    directions are default starts too. For many samples a run on a subset precedes the run on all
+    samples. An evaluation takes O(n d r) time and O(n d) memory. Samples in files or on a cluster
+    are read in chunks, once per evaluation; FastICA's deflation uses a random subset.
 
     Use it for fewer sources than features. Do not use it for as many sources as features: take ica.
 

@@ -67,10 +67,10 @@ class DistanceMDS(Objective, weighted=True, by_place=True, sparse=False, transpo
     the distances are Euclidean, B is the Gram matrix of the centred points. Negative eigenvalues of
     B show that distances are not Euclidean; a message reports such eigenvalues. The columns of M
     span the top eigenvectors of B; the value is the sum of squared distances of the scores. The map
-    P = (M'BM)^{-1/2} M' is applied to squared distances times -1/2. The method `transform` returns
-    the scores of the n points, or of new points from their distances to the n points. With sample
-    weights w, rows and columns of B are centred about the weighted mean and multiplied by sqrt(w),
-    and the sum of the weights replaces n.
+    P = (M'BM)^{-1/2} M', with the matrix B of the formula, is applied to squared distances times
+    -1/2. The method `transform` returns the scores of the n points, or of new points from their
+    distances to the n points. With sample weights w, rows and columns of B are centred about the
+    weighted mean and multiplied by sqrt(w), and the sum of the weights replaces n.
 
     Use it when only distances between samples are known. Do not use it if features are known,
     because no map from features to coordinates results: take mds or mds-stress.

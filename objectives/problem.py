@@ -54,7 +54,7 @@ class Certificate(Pickled):
         in the objective's units; infinite if no bound is known. For traces and trace ratios the
         bound includes rounding errors made after the matrices were stored.
     message : str
-        Reason for the claim.
+        Reason why the claim holds, or why nothing is proved.
     curvature : float or None
         Smallest eigenvalue of the Riemannian Hessian at M, if `kind` is "local" or "saddle".
     """
@@ -175,7 +175,7 @@ class BoundObjective(Problem):
         return None
 
     def reported(self, value: float) -> float:
-        """Return the value in the objective's own sense and units."""
+        """Return the value of the objective from that of the minimised function."""
         return self.objective.sign * value * self.unit + 0.0  # adding 0.0 turns -0.0 into 0.0
 
     def blocks(self, M: Array) -> list[Array]:
@@ -203,8 +203,8 @@ class BoundObjective(Problem):
         """Return the canonical axes of M; `seen` has the covariances of the projected rows.
 
         If only the span of M matters, the canonical axes are the principal axes of the projected
-        rows. If `seen` has None instead of this covariance, M alone determines the axes. If the
-        value does not depend on the order of M's columns, the columns are ordered by variance.
+        rows. If `seen` has None instead of a covariance, M alone determines the axes. If the value
+        does not depend on the order of M's columns, the columns are ordered by variance.
         """
         first, *others = self.manifold.factors[: len(self.views)]
         if others or not isinstance(first, Grassmann):

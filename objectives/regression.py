@@ -495,7 +495,7 @@ class LeastSquares(LinearRegression, products="optimum", from_sums=True):
 
     The coefficients M (d x q) for centred data do not depend on r; if X'X is singular M has least
     norm. The rows of P are the r leading right singular vectors, times their singular values, of
-    [I; M'], the map from inputs x to inputs and predictions.
+    the matrix [I; M'] from inputs x to inputs and predictions.
 
     Use it to predict responses by a linear function of all features. Do not use it with nearly as
     many features as samples: take ridge-regression.
@@ -518,7 +518,7 @@ class RidgeRegression(PenalisedRegression, products="optimum", from_sums=True):
     .. math:: \min_M \|Y - XM\|_F^2 + \lambda \|M\|_F^2
 
     lambda is `penalty`. The coefficients M (d x q) for centred data do not depend on r. The rows of
-    P are the r leading right singular vectors, times their singular values, of [I; M'], the map
+    P are the r leading right singular vectors, times their singular values, of the matrix [I; M']
     from inputs x to inputs and predictions.
 
     Use it instead of least-squares if features are nearly collinear or samples are few. Do not use
@@ -541,10 +541,10 @@ class Lasso(PenalisedRegression, products="optimum"):
 
     .. math:: \min_M \|Y - XM\|_F^2 + \lambda \sum_{ij} |m_{ij}|
 
-    lambda is `penalty`. Coordinate descent solves the problem, certified by the duality gap. The
-    coefficients M (d x q) for centred data do not depend on r. The rows of P are the r leading
-    right singular vectors, times their singular values, of [I; M'], the map from inputs x to inputs
-    and predictions.
+    lambda is `penalty`. The solver is coordinate descent; the duality gap certifies the optimum.
+    The coefficients M (d x q) for centred data do not depend on r. The rows of P are the r leading
+    right singular vectors, times their singular values, of the matrix [I; M'] from inputs x to
+    inputs and predictions.
 
     Use it instead of least-squares to select a few relevant features. Do not use it to interpret a
     selection among collinear features, because the selection is arbitrary.

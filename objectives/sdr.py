@@ -370,10 +370,10 @@ class GKDR(Objective, weighted=True, sparse=False):
         I)^{-1} K_z (K + n\varepsilon I)^{-1} D_i
 
     A kernel regression on X predicts kernel features of the response; G is the mean outer product
-    of its gradients. K and K_z are Gram matrices of Gaussian kernels of X and of the response (for
-    labels 1 if equal, else 0). Row j of the matrix D_i is (x_j - x_i)' times k(x_j, x_i)/width^2,
-    for the kernel k of X. No form of the response's dependence on X is assumed. P = M'. Time is
-    cubic in the number of samples; for more than 5000 samples a random subset is used.
+    of the regression's gradients. K and K_z are Gram matrices of Gaussian kernels of X and of the
+    response (for labels 1 if equal, else 0). Row j of the matrix D_i is (x_j - x_i)' times k(x_j,
+    x_i)/width^2, for the kernel k of X. No form of the response's dependence on X is assumed. P =
+    M'. Time is cubic in the number of samples; for more than 5000 samples a random subset is used.
 
     Use it in place of sdr to avoid local optima: a single eigenproblem gives the solution, which is
     near that of sdr if the response is a smooth function of X. Do not use it with many samples,

@@ -179,9 +179,9 @@ class CSP(PowerMethod, stacks=True):
     For more than two classes the matrices C_c are approximately jointly diagonalised, by a local
     minimum of Pham's criterion. A filter m has the power s_c = m'C_cm in class c, and is scaled to
     unit mean power sum_c p_c s_c, with the classes' probabilities p_c. The filters with the largest
-    mutual information with the class are selected. It is approximately -sum_c p_c log sqrt(s_c) -
-    3/16 (sum_c p_c (s_c^2 - 1))^2 nats. With average="rows" the probability p_c of a class c is
-    equal for all classes; with average="trials" it is the share of trials of class c.
+    mutual information with the class are selected. The information is approximately -sum_c p_c log
+    sqrt(s_c) - 3/16 (sum_c p_c (s_c^2 - 1))^2 nats. With average="rows" the probability p_c of a
+    class c is equal for all classes; with average="trials" it is the share of trials of class c.
 
     Use it when trials of two or more classes differ in signal power, not in the mean, as in
     band-passed EEG; `ldr.log_power(result, X)` returns features for a classifier. Do not use it if
@@ -262,8 +262,8 @@ class SPoC(PowerMethod, stacks=True):
     The matrix C_t is the second moment about zero of trial t; bars denote means over trials. The
     number z_t is the response of trial t (the mean over its samples), standardised over trials. P =
     M'B^{-1/2}. The generalised eigenvectors of (A, B) with the largest absolute eigenvalues are the
-    exact solution, where A = mean(z_t C_t) and B = mean(C_t). An eigenvalue is the covariance of z
-    and a filter's power.
+    exact solution, where A = mean(z_t C_t) and B = mean(C_t). An eigenvalue is the covariance of
+    the response z and a filter's power.
 
     Use it when the power of a signal is correlated with a response of each trial. Do not use it if
     the response is correlated with the signal itself: take pls-regression or least-squares.

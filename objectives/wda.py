@@ -340,7 +340,7 @@ class WDA(Objective, weighted=True, by_pairs=True, predicts="classes", sparse=Fa
     Parameters
     ----------
     reg : float
-        Weight of the entropy, a squared distance; standardise features if their units differ.
+        Weight of the entropy, in units of X squared; standardise features if their units differ.
     iterations : int
         Number of Sinkhorn iterations. ldr averages the costs W(c, c') and W(c', c); Flamary et al.
         and POT do not. The two costs agree more closely after more iterations.

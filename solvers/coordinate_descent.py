@@ -39,9 +39,9 @@ class CoordinateDescent(Solver[State]):
     steps over all nonzero coefficients.
 
     Sweeps over single coefficients converge slowly if predictors are nearly collinear. A step over
-    all nonzero coefficients therefore follows. If their signs are fixed, the problem is one of
-    least squares. A step towards the least-squares solution ends where a coefficient would change
-    sign, with this coefficient at zero. Sweeps and steps never increase the function. If the
+    all nonzero coefficients therefore follows. If the coefficients' signs are fixed, the problem is
+    one of least squares. A step towards the least-squares solution ends where a coefficient would
+    change sign, with this coefficient at zero. Sweeps and steps never increase the function. If the
     function is smaller at M = 0 than at the given start, the run starts at M = 0.
 
     Source: J. Friedman, T. Hastie and R. Tibshirani, Regularization paths for generalized linear

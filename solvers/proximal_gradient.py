@@ -200,7 +200,7 @@ class ProximalGradient(Solver[ProximalState]):
     With the step length t, the step V at M minimises <grad f, V> + |V|^2/(2t) + h(M + V) over
     tangent vectors. A semismooth Newton method finds the r(r + 1)/2 Lagrange multipliers of the
     constraint M'V + V'M = 0 on the step V. After the step, M + V has exact zeros; if possible, the
-    retraction keeps these zeros. Barzilai and Borwein's step length is shortened until f + h is
+    retraction keeps these zeros. Barzilai and Borwein's step length t is shortened until f + h is
     less than a mean of earlier values. In Euclidean space this is the proximal gradient method.
 
     Proximal gradients converge linearly. If the zeros of M and the signs of its other entries are

@@ -43,9 +43,9 @@ class SVRG(Solver[AnchorState]):
     anchor A to W. The stochastic gradient is unbiased. Its variance vanishes as iterates and
     anchors approach the optimum, so that steps of constant size converge linearly. A step
     multiplies the stochastic gradient by -rate H, where H is the inverse Hessian of limited-memory
-    BFGS. Gradients of one part f_i at the start and the end of a step update H. The last iterate W
-    of an epoch becomes the next anchor if the value or the gradient norm is smaller at W; otherwise
-    the epoch is discarded and the rate halved. An epoch reads all data twice.
+    BFGS. Gradients of one part f_i at the start and the end of a step update the matrix H. The last
+    iterate W of an epoch becomes the next anchor if the value or the gradient norm is smaller at W;
+    otherwise the epoch is discarded and the rate halved. An epoch reads all data twice.
 
     The problem must be a sum of parts (`Sum`). Examples are uica and robust-pca if X is a file,
     ppca and fa if the file has gaps, and custom objectives with ``sum_over_rows=True``.

@@ -144,8 +144,8 @@ class TrustRegion(Solver[TrustState]):
     If values of f differ only by rounding errors, the gradients at both ends of a step give the
     decrease of f. After a long inner iteration the problem's preconditioner is used; it also
     defines the norm of steps. For columns in very different units, rounding errors can keep
-    conjugate gradients from converging in as many steps as the manifold has dimensions. In this
-    case a small full Hessian is computed and decomposed.
+    conjugate gradients from converging in as many steps as the manifold has dimensions. If M has
+    few entries, the full Hessian is then decomposed.
 
     If a step has a poor decrease of f and a larger gradient at its end, as in a curved valley of f,
     the step is corrected before it is accepted or rejected. A few conjugate gradient steps from its

@@ -198,8 +198,8 @@ def bootstrap(
     within classes if each group has a single label. If data have trials, whole trials are drawn.
     Time series are drawn in blocks of `block` successive samples (the moving block bootstrap).
     Where blocks meet, successive samples are unrelated: blocks should be long compared with the
-    lag. Repeated samples have distance zero, which distorts graphs of neighbours. Iterative solvers
-    start at the M of all samples, so the draws describe only the optimum near M.
+    method's lag. Repeated samples have distance zero, which distorts graphs of neighbours.
+    Iterative solvers start at the M of all samples, so the draws describe only the optimum near M.
 
     Source: Efron 1979; Kuensch 1989 (blocks); Davison and Hinkley 1997, section 3.8 (groups).
 

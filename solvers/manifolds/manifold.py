@@ -449,6 +449,6 @@ class Grassmann(Orthonormal):
         """Return M'G.
 
         The product of a tangent V and M'G is tangent except for rounding errors. `hessian` removes
-        them by a projection, because they could grow in Krylov methods.
+        rounding errors by a projection, because they could grow in Krylov methods.
         """
         return M.T.dot(G)
