@@ -426,7 +426,7 @@ def solver_for(method: str | Solver, problem: BoundObjective) -> Solver | None:
         return None
     if method == "closed-form":
         raise ArgumentError(
-            f"objective {problem.objective.name!r} has no closed form; use solver='auto'"
+            f"objective {problem.objective.name!r} has no closed form for this X; use solver='auto'"
         )
     if problem.penalty is not None:
         return solvers.Smoothing()

@@ -134,7 +134,7 @@ def regularisation_path(
     own = penalty_of(smooth)
     if own is not None and not isinstance(smooth, SparseMethod):
         raise ArgumentError(
-            f"objective has the penalty {own!r}, expected none: penalties= replaces it"
+            f"objective has the penalty {own!r}, expected none: penalties= gives the penalties"
         )
     X, y = with_marks(smooth, X, y, sample_weight, groups)
     weights = sorted(L1(penalty).weight for penalty in penalties)

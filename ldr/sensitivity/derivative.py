@@ -196,7 +196,7 @@ def as_line(
     if y is not None:
         if Need.LABELS in objective.needs:
             raise ArgumentError(
-                f"{objective.name} treats y as labels, so no derivative by y exists: leave out "
+                f"{objective.name} treats y as labels, which have no derivatives: leave out "
                 "y=, and give a change of X, of sample_weight or of a parameter"
             )
         y = real_numbers(y, np.shape(data.y), "y")

@@ -129,8 +129,8 @@ class Sensitivity:
         if found is not None:
             return single(tuple(found))
         raise ArgumentError(
-            f"{self.objective!r} has no reverse-mode derivatives (pullback) for these data, but "
-            "only along given directions: use `along` or `jax.jvp`"
+            f"{self.objective!r} has no reverse-mode derivatives (pullback) for these data. "
+            "Derivatives exist only along given directions: use `along` or `jax.jvp`"
         )
 
     @in_words

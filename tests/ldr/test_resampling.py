@@ -111,7 +111,7 @@ def test_groups_that_cannot_be_drawn():
         ldr.bootstrap("pca", X, 1, groups=np.repeat(np.arange(24), 8), block=5)
     with pytest.raises(ArgumentError, match="groups= has a single group"):
         ldr.bootstrap("pca", X, 1, groups=np.zeros(192))
-    with pytest.raises(ArgumentError, match="has a background"):
+    with pytest.raises(ArgumentError, match="has background samples without groups"):
         ldr.bootstrap("opca", (X, X[:9]), 1, groups=np.repeat(np.arange(24), 8))
     for function in (ldr.bootstrap, ldr.permutation_test):
         with pytest.raises(DataError, match="a group per row"):

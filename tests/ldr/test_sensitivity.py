@@ -755,7 +755,7 @@ def test_data_that_cannot_move_say_so():
         (tica, (X,)),
         (found, (sparse.toarray(),)),
     ):
-        with pytest.raises(ArgumentError, match="but only along given directions"):
+        with pytest.raises(ArgumentError, match="only along given directions"):
             by_differences.pullback(single(tuple(view[: by_differences.r] for view in views)))
 
 
