@@ -337,8 +337,8 @@ def check_definite(C: Array, classes: Cells, error: float) -> None:
     for label, least in zip(classes, np.linalg.eigvalsh(C)[:, 0], strict=True):
         if not least > max(rank_tolerance(C.shape[1]), error):
             raise SingularError(
-                f"the second moment of class {label} is singular, but csp with three or more "
-                "classes inverts it: give ridge= a positive value, or use fewer columns of X"
+                f"the second moment of class {label} is singular, but must be positive definite if "
+                "there are more than two classes: give ridge= a positive value, or fewer columns"
             )
 
 

@@ -181,7 +181,7 @@ def check_comparable(A: Array, what: str, size: float = 1.0) -> None:
     if not length(A) <= LARGEST**2 * size:
         raise DataError(
             f"the objective divides by {what}, which is so small in some direction that the value "
-            f"exceeds {LARGEST**2:.0e}: bring columns to similar units, or drop constant columns"
+            f"exceeds {LARGEST**2:.0e}: bring columns to similar units, or drop near-constant ones"
         )
 
 
