@@ -69,7 +69,7 @@ class RegressionPoint(Point):
     @cached_property
     def value(self) -> float:
         problem, M = self._problem, self.M
-        fit = problem.constant + float(np.vdot(self.residual, self.residual))
+        fit = max(0.0, problem.constant + float(np.vdot(self.residual, self.residual)))
         root = math.sqrt(problem.ridge) * M  # scaling M first avoids overflow of |M|^2
         return fit + float(np.vdot(root, root)) + problem.lasso * float(np.abs(M).sum())
 
@@ -207,7 +207,7 @@ class Regression(BoundObjective):
         if self.lasso == 0:
             assert self.rounding is not None
             fitted = self.Z @ M
-            rest = self.constant + float(np.vdot(point.residual, point.residual))
+            rest = max(0.0, self.constant + float(np.vdot(point.residual, point.residual)))
             rounding = self.rounding(math.sqrt(self.unit) * fitted, self.unit * rest) / self.unit
             gap = self._above_optimum(point) + rounding
         else:
@@ -388,8 +388,8 @@ def _inputs(stats: ViewMoments) -> tuple[SumOfSquares]:
 
 
 def _left(stats: ViewMoments, T: Array) -> float:
-    """Return the outputs' sum of squares outside T."""
-    return max(0.0, float(stats.block(1, 1).trace()) - float(np.vdot(T, T)))
+    """Return the outputs' sum of squares outside T; rounding errors may make it negative."""
+    return float(stats.block(1, 1).trace()) - float(np.vdot(T, T))
 
 
 @dataclass(frozen=True)
@@ -648,7 +648,7 @@ class ReducedRankPoint(Point):
     def value(self) -> float:
         problem = self._problem
         rest = problem.T - (self.fitted * self.S) @ self._out.T
-        return problem.fit.left + float(np.vdot(rest, rest))
+        return max(0.0, problem.fit.left + float(np.vdot(rest, rest)))
 
     @cached_property
     def gradient(self) -> Array:

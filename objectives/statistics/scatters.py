@@ -187,17 +187,21 @@ def _check_codes(codes: Codes, n: int, n_classes: int) -> None:
 
 
 def _class_pilots(samples: Samples, codes: Codes, counts: Codes | Array) -> Array | None:
-    """Shift for each class, from sampled rows and each class's first: close to its mean.
+    """Shift for each class, from sampled rows and each class's heaviest: near its mean.
 
     The result is None if class means are small relative to the standard deviation.
     """
     first_rows = np.empty(len(counts), dtype=np.intp)
     weights = samples.weights
-    counting = (np.arange(samples.n) if weights is None else np.flatnonzero(weights))[::-1]
-    first_rows[codes[counting]] = counting  # rows descend, so that each class keeps its first row
+    heaviest = np.arange(samples.n)[::-1]
+    if weights is not None:
+        largest = np.zeros(len(counts))
+        np.maximum.at(largest, codes, weights)
+        heaviest = heaviest[(weights == largest[codes])[::-1]]
+    first_rows[codes[heaviest]] = heaviest  # rows descend: each class keeps the first of its rows
     rows = pilot_rows(samples)
-    if len(rows) < len(counting):
-        rows = np.union1d(rows, first_rows)
+    if weights is not None or len(rows) < samples.n:
+        rows = np.concatenate([rows, first_rows])
     firsts, sample, classes = sampled(samples, first_rows), sampled(samples, rows), codes[rows]
     sample -= firsts[classes]
     offsets = class_sums(sample, classes, len(counts))

@@ -93,9 +93,16 @@ def _jitter(count: int) -> Array:
 
 
 def pilot_rows(samples: Samples) -> Codes:
-    """Return the indices of the pilot's rows, fewer for very many columns."""
+    """Return the indices of the pilot's rows, fewer for very many columns.
+
+    Rows with weights occur in proportion to their weights.
+    """
     most = max(16, min(_PILOT_ROWS, BLOCK_NUMBERS // samples.d))
-    return counting_rows(samples.n, samples.weights, most)
+    if samples.weights is None:
+        return spread_rows(samples.n, most)
+    heaped = np.cumsum(samples.weights)
+    places = heaped[-1] * ((np.arange(most) + _jitter(most)) / most)
+    return np.minimum(np.searchsorted(heaped, places, side="right"), samples.n - 1)
 
 
 def pilot(samples: Samples) -> Array | None:

@@ -415,3 +415,19 @@ def test_sums_over_rows_of_ones_own(tmp_path):
 def test_landmarks_take_no_weights():
     with pytest.raises(ArgumentError, match="and the exact kernel: pass an array"):
         ldr.solve("hsic", X, 2, y=LABELS, sample_weight=ANY, landmarks=20)
+
+
+@pytest.mark.parametrize("low", [1e-6, 1e-9, 1e-12])
+@pytest.mark.parametrize("name", ["maf", "lda", "orthogonal-lda", "pca"])
+def test_rows_of_next_to_no_weight_do_not_displace_the_shift(name, low):
+    """Sums about a mean of all rows alike lose the digits of the rows with weight."""
+    rng, t = np.random.default_rng(0), np.arange(600)
+    X = np.column_stack([np.sin(t / 20), rng.standard_normal(600), rng.standard_normal(600)])
+    X[300:] = X[300:] * 1e-4 + [1.5, 1.0, 0.5]
+    w = np.where(t >= 300, 1.0, low)
+    y = None if name in ("maf", "pca") else t % 2
+    far, near = (
+        ldr.solve(name, Z, 1, y=y, sample_weight=w) for Z in (X, X - np.average(X, 0, weights=w))
+    )
+    assert far.certificate.kind == "global"
+    assert abs(far.value - near.value) <= near.certificate.gap + 1e-14 * abs(near.value)

@@ -168,3 +168,17 @@ def test_the_first_coordinate_rises_with_the_prediction(name):
         found = ldr.solve(name, X, 1, y=sign * y)
         first, predicted = found.transform(X).ravel(), found.predict(X).ravel()
         assert np.corrcoef(first, predicted)[0, 1] > 0.999
+
+
+@pytest.mark.parametrize("seed", [0, 1, 2])
+def test_the_value_is_within_its_gap_if_collinear_columns_explain_the_response(seed):
+    rng = np.random.default_rng(seed)
+    X = rng.standard_normal((200, 1)) + 0.005 * rng.standard_normal((200, 8))
+    b = rng.standard_normal(8)
+    y = X @ (b - b.mean())
+    y /= y.std()
+    result = ldr.solve("pls-regression", X, 1, y=y)
+    Z, t = (A.astype(np.longdouble) - A.astype(np.longdouble).mean(axis=0) for A in (X, y))
+    score = Z @ (Z.T @ t)
+    exact = t @ t - (score @ t) ** 2 / (score @ score)
+    assert abs(result.value - exact) <= result.certificate.gap
