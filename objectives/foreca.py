@@ -80,8 +80,8 @@ class ForeCA(Objective, transposed=False, weighted=True, scale_free=True, sparse
         values, vectors = np.linalg.eigh(R.sum(axis=0))
         seen = vectors[:, values > _SEEN * values[-1]]
         if seen.shape[1] < len(values):
-            why = f"outside of it they have less than {_SEEN:g} of the largest power"
-            view = view.within(Range.along(seen, view.coordinates, "the segments", why))
+            why = f"the power outside of it is less than {_SEEN:g} of the largest power"
+            view = view.within(Range.along(seen, view.coordinates, "the sum of the spectra", why))
             R = seen.T @ R @ seen
         else:
             seen = np.eye(len(values))
