@@ -99,11 +99,11 @@ def diagnose(
     ||x - mean - Lt||^2 for coefficients L.
 
     For r components and new samples the limit of T2 is a quantile of r (n^2 - 1) / (n (n - r))
-    F_{r, n-r}. For the samples of X it is a quantile of (n - 1)^2 / n Beta_{r/2, (n-r-1)/2}. The
-    limit of Q follows from the eigenvalues of the residuals' covariance by Jackson and Mudholkar's
-    formula. The limits of T2 and Q assume that the samples of X are Gaussian, independent and free
-    of outliers. The limit of Q also ignores errors of the components: with 20 Gaussian columns and
-    level .95 it includes 87 % of new samples if n = 30, and 95 % if n = 500.
+    F_{r, n-r}. For the samples of X the limit of T2 is a quantile of (n - 1)^2 / n Beta_{r/2,
+    (n-r-1)/2}. The limit of Q follows from the eigenvalues of the residuals' covariance by Jackson
+    and Mudholkar's formula. The limits of T2 and Q assume that the samples of X are Gaussian,
+    independent and free of outliers. The limit of Q also ignores errors of the components: with 20
+    Gaussian columns and level .95 it includes 87 % of new samples if n = 30, and 95 % if n = 500.
 
     For robust-pca the limits of T2 and Q resist outliers: T2 uses the minimum covariance
     determinant estimate of the scores' covariance, and its limit is a quantile of chi^2_r. The

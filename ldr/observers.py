@@ -75,8 +75,8 @@ class Progress:
     """Show the progress of a run on the terminal; without a terminal nothing is shown.
 
     The line shows the iteration, the minimised value, the norm of the gradient, its tolerance, and
-    the time. With the observer as a context manager, the line ends at the end of the ``with``
-    block. Otherwise it ends if the run converges, another run starts or the observer is deleted.
+    the time. The line ends with the ``with`` block of the observer. Without a ``with`` block the
+    line ends if the run converges, another run starts or the observer is deleted.
 
     Parameters
     ----------

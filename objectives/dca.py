@@ -37,12 +37,12 @@ class DCA(Objective, transposed=False, weighted=True, scale_free=True, from_sums
 
     .. math:: \max_M \log \det S_T(M) - \frac{1}{2} \log \det S_{2T}(M)
 
-    S_K is the covariance of K successive samples of y = Px. Its block (i, j) is P C_{i-j} P', where
-    C_k is the covariance of x_{t+k} and x_t. For a stationary Gaussian series the value is the
-    mutual information, in nats, of T samples and the next T samples. C_k is averaged over all pairs
-    of samples at distance k in windows of 2T samples within a trial. Each position in a window is
-    centred by its mean over all windows. The weight of a window is the geometric mean of the
-    samples' weights. The value depends only on the span of M; P = M'C_0^{-1/2}.
+    S_K is the covariance of K successive samples of y = Px. Block (i, j) of S_K is P C_{i-j} P',
+    where C_k is the covariance of x_{t+k} and x_t. For a stationary Gaussian series the value is
+    the mutual information, in nats, of T samples and the next T samples. C_k is averaged over all
+    pairs of samples at distance k in windows of 2T samples within a trial. Each position in a
+    window is centred by its mean over all windows. The weight of a window is the geometric mean of
+    the samples' weights. The value depends only on the span of M; P = M'C_0^{-1/2}.
 
     Use it when samples are in time order, to find a few components whose past best predicts their
     future. The components may change slowly or rotate. Do not use it if samples are few relative to

@@ -236,9 +236,9 @@ class SemiSupervisedDA(
 
     .. math:: \max_M \operatorname{tr}\left((M'(S_T + \mu X'LX)M)^{-1} M'S_B M\right)
 
-    The matrices S_B and S_T are between-class and total scatter of the labelled samples, and L is
-    the Laplacian of a graph of all samples. With B = S_T + mu X'LX and P = M'B^{-1/2} the problem
-    is max tr(M'B^{-1/2} S_B B^{-1/2} M). Generalised eigenvectors of (S_B, S_T + mu X'LX) solve it.
+    S_B and S_T are the between-class and the total scatter of labelled samples, L is the Laplacian
+    of a graph of all samples. With B = S_T + mu X'LX and P = M'B^{-1/2} the problem is max
+    tr(M'B^{-1/2} S_B B^{-1/2} M). Top generalised eigenvectors of (S_B, S_T + mu X'LX) are optimal.
 
     Use it when few samples have labels; the label of the other samples is -1 (see `unlabelled`). Do
     not use it if all labels are known: take lda.

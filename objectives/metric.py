@@ -293,10 +293,10 @@ class LMNN(NeighbourMethod):
     to sample i in X; features should be standardised. By default h is the squared hinge [t]_+^2,
     which is smooth and much easier to minimise than the hinge [t]_+. The map is P = M', where M is
     any d x r matrix. Local optima exist. An evaluation takes O(n^2 r) time to find the samples l
-    that violate a margin, and O(k) time for each of them. Memory is O(n^2) for n <= 2048, else O(n
-    (d + r)). The baseline is orthogonal-lda, scaled to unit variance within classes. Sample weights
-    multiply the terms of sample i by w_i, and each term of the sum over l also by w_l. A sample of
-    integer weight w differs from w equal samples, which would be neighbours.
+    that violate a margin, and O(k) time for each such sample. Memory is O(n^2) for n <= 2048, else
+    O(n (d + r)). The baseline is orthogonal-lda, scaled to unit variance within classes. Sample
+    weights multiply the terms of sample i by w_i, and each term of the sum over l also by w_l. A
+    sample of integer weight w differs from w equal samples, which would be neighbours.
 
     Use it when a nearest-neighbour classifier with a margin follows the projection. Do not use it
     with many features and few samples, because of overfitting: take lda with shrinkage.

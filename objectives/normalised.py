@@ -93,7 +93,7 @@ def normalised(objective: str | Objective) -> Normalised:
     """Return an objective normalised to 0 at its optimum and 1 at a random M.
 
     The normalised objective (f - f_best)/(f_typical - f_best) is minimised, whatever the sense of
-    f. The number f_best is the optimum of f on the data. Without a closed form it is the local
+    f. The number f_best is the optimum of f on the data. Without a closed form f_best is the local
     optimum that a trust region finds from the baseline. The median of f over random M is f_typical.
     The notes of the result contain f_best and f_typical.
 

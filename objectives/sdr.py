@@ -120,7 +120,7 @@ class SDR(KernelMethod):
     baseline alone (``starts=1``) a symmetric dependence, such as y = x_1^2, is often missed.
 
     An evaluation of the exact form takes O(n^3 + n^2 p) time and O(n^2) memory for K_z of rank p.
-    With m landmarks it takes O(n m (m + p) + n d r) time and O(n (m + p)) memory.
+    With m landmarks an evaluation takes O(n m (m + p) + n d r) time and O(n (m + p)) memory.
 
     Use it when a response depends on few directions in an unknown way, as no form of the dependence
     is assumed. Do not use it without landmarks for thousands of samples: matrices are n x n.
@@ -255,8 +255,8 @@ class HSIC(KernelMethod):
     labels, else 0. If no y is given, z is X, and the projection preserves similarities of samples.
     P = M'. The baseline is the solution for a linear kernel of XM, the top eigenvectors of X'K_z X.
 
-    An evaluation of the exact form takes O(n^2 r) time and O(n^2) memory. With m landmarks and a
-    factor of K_z of rank p <= m it takes O(n m (m + p) + n d r) time and O(n (m + p)) memory.
+    An evaluation of the exact form takes O(n^2 r) time and O(n^2) memory. With m landmarks and K_z
+    of rank p <= m an evaluation takes O(n m (m + p) + n d r) time and O(n (m + p)) memory.
 
     Use it for a projection with a strong dependence of any form on a response, cheaper than sdr. Do
     not use it if the kernel width is uncertain: directions depend on it more than in sdr.

@@ -324,8 +324,8 @@ class WDA(Objective, weighted=True, by_pairs=True, predicts="classes", sparse=Fa
     orthogonal-lda. If reg is small, the plan pairs only near samples, so that a class may have
     several clusters. P = M'. Local optima exist: the default starts are the solution for infinite
     reg (the baseline), orthogonal-lda and pca. With fewer samples than features some M map every
-    class to a point, so that the value is 0. Among such M the one with the largest squared
-    distances of class means is returned.
+    class to a point, so that the value is 0. Among several M of value 0 that with the largest
+    squared distances of class means is returned.
 
     An evaluation takes O(iterations n^2) time and memory for the distances between the two largest
     classes. For more than 10,000 samples, and for samples in files, the samples are divided into

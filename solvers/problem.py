@@ -49,8 +49,8 @@ class Point(ABC):
 class Problem(ABC):
     """A function on a manifold: a smooth part, given by `at`, plus an optional penalty.
 
-    A preconditioner costs as much time as `preconditioner_cost` Hessian products. It is computed
-    only after an inner iteration that took more Hessian products.
+    A preconditioner costs as much time as `preconditioner_cost` Hessian products. A preconditioner
+    is computed only after an inner iteration that took more Hessian products.
     """
 
     manifold: Manifold

@@ -204,8 +204,8 @@ class ProximalGradient(Solver[ProximalState]):
     less than a mean of earlier values. In Euclidean space this is the proximal gradient method.
 
     Proximal gradients converge linearly. If the zeros of M and the signs of its other entries are
-    fixed, the problem is smooth; the trust-region solver therefore finishes the run. In these last
-    steps an entry that becomes zero stays zero.
+    fixed, the problem is smooth; the trust-region solver therefore finishes the run. In the last,
+    trust-region steps an entry that becomes zero stays zero.
 
     Source: S. Chen, S. Ma, A. M.-C. So and T. Zhang, Proximal gradient method for nonsmooth
     optimization over the Stiefel manifold, SIAM J. Optim. 30 (2020).

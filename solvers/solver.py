@@ -50,8 +50,8 @@ class Stopping:
     def scale(self, start: RiemannianPoint) -> float:
         """Return the scale of the function at the start.
 
-        The scale is |f|. On ill-conditioned data the norm of the gradient can be 1e4 times |f|; as
-        the scale, it would stop runs far from the optimum.
+        The scale is |f|. On ill-conditioned data the norm of the gradient can be 1e4 times |f|;
+        such a scale would stop runs far from the optimum.
         """
         terms = float(np.linalg.norm(start.euclidean_gradient))
         return max(abs(start.value), _CANCELLED * terms) or start.gradient_norm

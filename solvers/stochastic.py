@@ -40,7 +40,7 @@ class SVRG(Solver[AnchorState]):
     Each epoch computes the gradient g of f_1 + ... + f_p at a point A, the anchor, then visits the
     parts f_i in random order (in the given order for a stream of rows). The stochastic gradient at
     the iterate W is p (grad f_i(W) - T grad f_i(A)) + T g, where T transports gradients from the
-    anchor A to W. The stochastic gradient is unbiased. Its variance vanishes as iterates and
+    anchor A to W. The stochastic gradient is unbiased, and its variance vanishes as iterates and
     anchors approach the optimum, so that steps of constant size converge linearly. A step
     multiplies the stochastic gradient by -rate H, where H is the inverse Hessian of limited-memory
     BFGS. Gradients of one part f_i at the start and the end of a step update the matrix H. The last

@@ -132,8 +132,8 @@ class SelfConsistentField(Solver[FieldState]):
     The trace ratio is the quotient of tr(V M'AM) and tr(V M'BM) with positive, descending weights
     in the diagonal matrix V; V = I if the ratio depends only on the span of M. For r columns, let
     f(rho) be the weighted sum of the r largest eigenvalues of A - rho B. The function f is convex
-    and decreasing, and its root is the largest trace ratio. Newton's method finds the root; it
-    converges quadratically.
+    and decreasing, and its root is the largest trace ratio. The iteration is Newton's method for
+    this root, with quadratic convergence.
 
     Source: T. T. Ngo, M. Bellalij and Y. Saad, The trace ratio optimization problem, SIAM Review
     54 (2012).

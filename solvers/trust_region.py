@@ -142,10 +142,10 @@ class TrustRegion(Solver[TrustState]):
     most |g| min(kappa, (|g|/s)^theta) with s = max(|g|, |f|). The local order of convergence is 1 +
     `theta` for retractions of second order: polar on Stiefel, polar or QR on Grassmann manifolds.
     If values of f differ only by rounding errors, the gradients at both ends of a step give the
-    decrease of f. After a long inner iteration the problem's preconditioner is used; it also
-    defines the norm of steps. For columns in very different units, rounding errors can keep
-    conjugate gradients from converging in as many steps as the manifold has dimensions. If M has
-    few entries, the full Hessian is then decomposed.
+    decrease of f. After a long inner iteration the problem's preconditioner is used, and defines
+    the norm of steps. For columns in very different units, rounding errors can keep conjugate
+    gradients from converging in as many steps as the manifold has dimensions. If M has few entries,
+    the full Hessian is then decomposed.
 
     If a step has a poor decrease of f and a larger gradient at its end, as in a curved valley of f,
     the step is corrected before it is accepted or rejected. A few conjugate gradient steps from its

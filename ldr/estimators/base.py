@@ -309,8 +309,8 @@ class Projection(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
     def inverse_transform(self, X: Rows) -> Array:
         """Return the samples nearest to the mean among all samples with the projections X.
 
-        They are mean_ + X pinv(components_)', or for orthonormal components mean_ + X components_.
-        With ``standardise=True`` distances are in units of standard deviations.
+        The samples are mean_ + X pinv(components_)', for orthonormal components mean_ + X
+        components_. With ``standardise=True`` distances are in units of standard deviations.
 
         Parameters
         ----------
