@@ -243,8 +243,11 @@ def _of_chunk(
         rows, matrices = solvable(objective, chunk, r)
     except UnknownError:
         return Solutions.joined([alone(k) for k in range(chunk.count)])
-    found = matrices.solve(r, options.get("certify", True))
-    gaps = np.zeros(chunk.count) if found.gaps is None else found.gaps
+    certified = options.get("certify", True)
+    found = matrices.solve(r, certified)
+    gaps = (
+        np.full(chunk.count, 0.0 if certified else math.inf) if found.gaps is None else found.gaps
+    )
     maps = means = None
     if with_maps:
         if matrices.shares is not None:
@@ -329,6 +332,7 @@ def solve_many(
         Number of threads, each with a chunk of problems; -1 means one for every core.
     certify : bool
         True to bound the difference between each value and the global optimum (`Solutions.gaps`).
+        If False, all gaps are infinite.
     **parameters
         Parameters of the objective, if `objective` is a name.
 

@@ -501,3 +501,9 @@ def test_maps_of_any_size_are_turned_towards_the_reference():
     turn = np.linalg.qr(rng.standard_normal((3, 3)))[0]
     found = aligned(1e140 * (turn @ reference), 1e140 * reference, rng.standard_normal((9, 6)))
     np.testing.assert_allclose(found / 1e140, reference, atol=1e-12)
+
+
+@pytest.mark.parametrize("name", ["orthogonal-lda", "pca", "nca"])
+def test_gaps_are_infinite_without_certificates(name):
+    X, y = np.random.default_rng(0).normal(size=(3, 30, 4)), np.arange(30) % 3
+    assert np.isinf(ldr.solve_many(name, X, 2, y=y, certify=False).gaps).all()
