@@ -23,6 +23,7 @@ from ldr.objectives.statistics.scatters import (
 )
 from ldr.objectives.statistics.sums import (
     TwoPartMean,
+    column_sums,
     dense,
     full,
     pilot,
@@ -195,10 +196,14 @@ def _pairs_across(border: list[Samples], lag: int) -> PairedSpread:
 def _paired_spread(piece: Samples, lag: int) -> PairedSpread:
     """Sums over the pairs of a piece, about the shift of its rows."""
     counts, n = pair_counts(piece.marks, piece.n, lag), piece.weight
-    if piece.accelerator is not None and counts is None and not piece.is_sparse:
-        shift = pilot(piece)
+    if counts is None and not piece.is_sparse:
+        shift, unit = pilot(piece), piece.accelerator
         origin = np.zeros(piece.d) if shift is None else shift
-        found = piece.accelerator.lagged(piece.array, origin, lag)
+        found = (
+            _lagged(piece.less(shift), lag)
+            if unit is None
+            else unit.lagged(piece.array, origin, lag)
+        )
         total, squares, products, heads, tails = found
         own, sums = spread_of_sums(total, squares, piece.n, shift), (products, heads, tails)
     else:
@@ -206,6 +211,19 @@ def _paired_spread(piece: Samples, lag: int) -> PairedSpread:
         own, sums = spread_of(Z, origin, piece.weights), _pair_sums(Z, lag, counts)
     pairs = float(max(0, piece.n - lag) if counts is None else counts.sum())
     return PairedSpread(own, TwoPartMean(n, origin, np.zeros(piece.d)), *sums, pairs)
+
+
+def _lagged(Z: Array, lag: int) -> tuple[Array, ...]:
+    """Return sums over rows of z and zz', and over pairs of z_t z_{t+lag}', z_t and z_{t+lag}.
+
+    The products are those of z_t + z_{t+lag} with themselves, minus the squares of both: a product
+    of a matrix with its own transpose takes half as long as a product of two matrices.
+    """
+    pairs = max(0, len(Z) - lag)
+    total, squares = column_sums(Z, None), square(Z)
+    first, last = Z[: len(Z) - pairs], Z[pairs:]
+    both = square(Z[:pairs] + Z[len(Z) - pairs :]) + square(first) + square(last)
+    return total, squares, full(0.5 * both - squares), total - last.sum(0), total - first.sum(0)
 
 
 def _pair_sums(Z: csr_array | Array, lag: int, counts: Array | None) -> tuple[Array, Array, Array]:
