@@ -7,6 +7,7 @@ import resource
 import subprocess
 import sys
 import time
+import timeit
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
@@ -178,10 +179,7 @@ def chunks() -> dict[str, Job]:
 
 
 def evaluations() -> dict[str, Job]:
-    """Microseconds that Riemannian derivatives add to value and gradient of a small trace ratio.
-
-    Evaluations with and without them take turns; the least of many means counts.
-    """
+    """Microseconds that Riemannian derivatives add to value and gradient of a small trace ratio."""
     rng = np.random.default_rng(0)
     y = np.arange(150) % 3
     X = rng.standard_normal((150, 10)) + y[:, None]
@@ -196,16 +194,9 @@ def evaluations() -> dict[str, Job]:
         point = problem.at(M)
         _ = point.value, point.gradient_norm
 
-    def spent(evaluate: Callable[[], None], times: int = 500) -> float:
-        began = time.process_time()
-        for _ in range(times):
-            evaluate()
-        return (time.process_time() - began) / times
-
     def around() -> float:
-        turns = [(spent(layered), spent(plain)) for _ in range(20)]
-        layer, function = map(min, zip(*turns, strict=True))
-        return 1e6 * (layer - function)
+        clock = partial(timeit.repeat, timer=time.process_time, repeat=20, number=500)
+        return 1e6 * (min(clock(layered)) - min(clock(plain))) / 500
 
     return {"ldr": (around, float)}
 
