@@ -189,7 +189,9 @@ class MappedFile(Source):
         if X.filename is None or X.ndim != 2 or X.dtype.kind not in "biuf" or min(X.strides) < 0:
             return None
         begins = X.offset - X.offset % mmap.ALLOCATIONGRANULARITY  # mmap begins at page boundaries
-        place = begins + X.ctypes.data - np.frombuffer(base, np.uint8).ctypes.data
+        both = X, np.frombuffer(base, np.uint8)
+        first, whole = (array.__array_interface__["data"][0] for array in both)
+        place = begins + first - whole
         file = Path(X.filename)
 
         def again() -> Cells:
