@@ -82,9 +82,12 @@ def spread_rows(n: int, count: int) -> Codes:
     """
     if count >= n:
         return np.arange(n)
-    stretch = n / count
-    rows = ((np.arange(count) + _jitter(count)) * stretch).astype(np.intp)
-    return np.minimum(rows, n - 1)
+    return np.minimum(_places(n, count).astype(np.intp), n - 1)
+
+
+def _places(length: float, count: int) -> Array:
+    """Return a random place in each of `count` equal stretches of an interval from 0."""
+    return (np.arange(count) + _jitter(count)) * (length / count)
 
 
 @lru_cache(8)
@@ -101,8 +104,7 @@ def pilot_rows(samples: Samples) -> Codes:
     if samples.weights is None:
         return spread_rows(samples.n, most)
     heaped = np.cumsum(samples.weights)
-    places = heaped[-1] * ((np.arange(most) + _jitter(most)) / most)
-    return np.minimum(np.searchsorted(heaped, places, side="right"), samples.n - 1)
+    return _rows_at(_places(heaped[-1], most), heaped)
 
 
 def pilot(samples: Samples) -> Array | None:
@@ -312,8 +314,13 @@ def even_rows(n: int, count: int, weights: Array | None = None) -> Codes:
     if weights is None or _are_shares(weights):
         return np.linspace(0, n - 1, min(n, count)).astype(np.intp)
     ends = np.cumsum(weights)
-    rows = np.searchsorted(ends, even_rows(int(ends[-1]), count), side="right")
-    return rows.clip(max=n - 1)  # rounding errors of the weights' sum can lead past the last row
+    return _rows_at(even_rows(int(ends[-1]), count), ends)
+
+
+def _rows_at(places: Array | Codes, ends: Array) -> Codes:
+    """Return the rows at places in the sum of weights, given the cumulative weights `ends`."""
+    rows = np.searchsorted(ends, places, side="right")
+    return rows.clip(max=len(ends) - 1)  # rounding of the sum can lead past the last row
 
 
 def _are_shares(weights: Array) -> bool:
