@@ -123,6 +123,7 @@ def computed(lazy: Given) -> Given:
 
     Dask's setting `distributed.scheduler.no-workers-timeout` limits the wait for workers.
     """
+    check()
     client = _client(lazy)
     if client is None:
         with one_thread():  # Dask already runs one task per core

@@ -1,7 +1,7 @@
 """Loops over solves, in a process of their own, that a parent interrupts: ``python -m ...``.
 
 It reads the number of a trial from its standard input, solves again and again until Ctrl-C ends
-that, and prints as JSON how it ended, when, and which passes over the data it had begun.
+that, and prints as JSON how it ended and which passes over the data it had begun.
 """
 
 import json
@@ -132,12 +132,10 @@ def main():
             begun.clear()
             # The trial begins with a Ctrl-C that is allowed, and ends when it is not any more.
             ended = until_interrupted(every[int(line) % len(every)])
-            moment = time.monotonic()
             signal.signal(signal.SIGINT, signal.SIG_IGN)
             after = [pool["num_threads"] for pool in threadpoolctl.threadpool_info()]
             found = {
                 "ended": ended,
-                "moment": moment,
                 "begun": begun[-50:],
                 "threads": threads_left(),
                 "blas": after == before,

@@ -1,4 +1,4 @@
-"""Ctrl-C at random times: it ends every loop within a pass over the data, and is told of."""
+"""Ctrl-C at random times: it ends every loop within a pass over the data, with a warning."""
 
 import json
 import os
@@ -14,8 +14,6 @@ import pytest
 from tests.adversarial.campaign import SEED, count, report
 
 INTERRUPTS = 200
-# Seconds beyond a pass, on a machine that does other things too.
-SLACK = 2.0
 # Seconds after which a loop will not end any more.
 HUNG = 60.0
 
@@ -55,7 +53,6 @@ class Child:
             self.process.send_signal(signal.SIGINT)
         found = json.loads(self._line())
         self._say("next")
-        found["late"] = found["moment"] - sent
         found["passes"] = sum(moment > sent for moment in found["begun"])
         return found
 
@@ -81,7 +78,6 @@ def interrupted(interrupts):
         ends[found["ended"]] = ends.get(found["ended"], 0) + 1
         fine = (
             found["ended"] in ("told", "KeyboardInterrupt")
-            and found["late"] < SLACK + (again if twice else 0.0)
             and found["passes"] <= 1 + 1  # one a thread that works at starts
             and found["threads"] == 1
             and found["blas"]

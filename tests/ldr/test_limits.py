@@ -8,7 +8,6 @@ import subprocess
 import sys
 import threading
 import time
-from dataclasses import replace
 from functools import cached_property, partial
 from itertools import count
 from pathlib import Path
@@ -21,10 +20,10 @@ import ldr
 from ldr import paths, regularisation
 from ldr.errors import ArgumentError, ConvergenceWarning, TimeLimitError
 from ldr.inference import bootstrap as bootstrapping
-from ldr.objectives.data.opening import as_samples
 from ldr.objectives.metric import SoftNeighbours
 from ldr.solvers import Status, Stopping, TrustRegion, deadline
 from ldr.solvers.saddles import leave_saddles
+from tests.clock import Clock
 
 RNG = np.random.default_rng(0)
 X = RNG.standard_normal((300, 6)) @ RNG.standard_normal((6, 6))
@@ -35,39 +34,9 @@ Y = np.arange(300) % 3
 # --- time limits ----------------------------------------------------------------------------------
 
 
-class Clock:
-    """Stands still while the solver works; each pass over slow rows takes a second."""
-
-    def __init__(self):
-        self.now = 0.0
-
-    def rows(self, file):
-        samples = as_samples(file)
-        return replace(samples, array=SlowRows(samples.array, self))
-
-
-class SlowRows:
-    def __init__(self, rows, clock):
-        self._rows, self._clock = rows, clock
-
-    def __getattr__(self, name):
-        return getattr(self._rows, name)
-
-    def blocks(self, start=0):
-        for block in self._rows.blocks(start):
-            self._clock.now += len(block) / len(X)
-            yield block
-
-    def read(self, start, stop):
-        self._clock.now += (stop - start) / len(X)
-        return self._rows.read(start, stop)
-
-
 @pytest.fixture
 def clock(monkeypatch):
-    clock = Clock()
-    monkeypatch.setattr(deadline, "monotonic", lambda: clock.now)
-    return clock
+    return Clock(monkeypatch)
 
 
 @pytest.fixture(scope="module")
@@ -99,6 +68,19 @@ def test_nothing_takes_longer_than_the_limit_and_a_pass(name, file, clock):
     assert "nothing" in ended
     if name in ("robust-pca", "ica"):
         assert Status.TIME_LIMIT in ended
+
+
+def test_no_pass_over_dask_begins_after_the_limit(clock):
+    import dask.array as da
+
+    def chunk():
+        clock.now += 0.5
+        return X[:150]
+
+    rows = da.map_blocks(chunk, chunks=((150, 150), (6,)), meta=np.empty((0, 0)))
+    with pytest.raises(TimeLimitError):  # the geometric median takes more passes
+        ldr.solve("robust-pca", rows, 2, time_limit=2.5)
+    assert clock.now <= 3.5
 
 
 @pytest.mark.filterwarnings("ignore::ldr.errors.ConvergenceWarning")
@@ -187,9 +169,8 @@ def test_a_limit_ends_a_start_on_its_way_to_the_problem_as_a_limit(monkeypatch):
     """nca comes to its starts by annealing: what was found from the others is returned."""
     statuses = set()
     for limit in range(20, 700, 17):
-        seconds = count()  # a clock that goes on by one each time it is asked
         with monkeypatch.context() as patched:
-            patched.setattr(deadline, "monotonic", lambda seconds=seconds: float(next(seconds)))
+            Clock(patched, a_look=1.0)
             statuses.add(ldr.solve("nca", X[:40, :3], 1, y=Y[:40], time_limit=limit).status)
     assert Status.TIME_LIMIT in statuses and Status.INTERRUPTED not in statuses
 
@@ -216,9 +197,8 @@ def test_what_an_objective_is_does_not_depend_on_the_time(monkeypatch):
     free = ldr.solve(objective, X, 2, y=Y)
     baselines = []
     for limit in range(10, 400, 30):
-        seconds = count()  # a clock that goes on by one each time it is asked
         with monkeypatch.context() as patched:
-            patched.setattr(deadline, "monotonic", lambda seconds=seconds: float(next(seconds)))
+            Clock(patched, a_look=1.0)
             try:
                 baselines.append(ldr.solve(objective, X, 2, y=Y, time_limit=limit).baseline)
             except TimeLimitError:

@@ -16,6 +16,7 @@ from ldr.solvers.linalg import eigen
 from ldr.solvers.linalg.eigen import full_factor
 from ldr.solvers.status import Status
 from tests import real_data
+from tests.clock import Clock
 from tests.objectives.methods import bound
 
 
@@ -110,9 +111,8 @@ def test_annealing_keeps_to_the_time_limit_and_the_interrupt(monkeypatch):
     def interrupt(iteration):
         signal.raise_signal(signal.SIGINT)
 
-    seconds = count()  # a clock that goes on by one each time it is asked
     with monkeypatch.context() as patched, pytest.warns(ConvergenceWarning, match="time"):
-        patched.setattr(deadline, "monotonic", lambda: float(next(seconds)))
+        Clock(patched, a_look=1.0)
         result = ldr.solve(SDR(annealing=(4, 2)), X, 1, y=y, time_limit=50)
     assert result.iterations <= 1
     with pytest.warns(ldr.errors.ConvergenceWarning, match="interrupted"):

@@ -27,10 +27,11 @@ def start(*arguments, folder):
 
 def wait_until(happened, what):
     """Until something is true, for a minute at most."""
-    end = time.monotonic() + _PATIENCE
-    while not happened():
-        assert time.monotonic() < end, f"waited in vain for {what}"
+    for _ in range(3000):
+        if happened():
+            return
         time.sleep(0.02)
+    raise AssertionError(f"waited in vain for {what}")
 
 
 def in_this_process(n_workers):
