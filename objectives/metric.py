@@ -11,6 +11,7 @@ from functools import cache, cached_property, partial
 import numpy as np
 
 from ldr.objectives.data.data import Data
+from ldr.objectives.data.sample_metadata import CodedLabels, Marks, as_labels
 from ldr.objectives.families.pairwise import (
     LabelledPairs,
     PairwisePoint,
@@ -49,9 +50,7 @@ _PLAIN = Stopping(1e-6, 200)
 _LARGER, _DOUBLINGS = 16.0, 10
 
 
-class NeighbourMethod(
-    Objective, weighted=True, by_pairs=True, repeats=False, predicts="classes", sparse=False
-):
+class NeighbourMethod(Objective, weighted=True, by_pairs=True, predicts="classes", sparse=False):
     """Base of the methods for a nearest-neighbour classifier."""
 
     needs = (Need.LABELS,)
@@ -67,7 +66,7 @@ class NeighbourMethod(
 
 
 @dataclass(frozen=True)
-class NCA(NeighbourMethod):
+class NCA(NeighbourMethod, repeats=False):
     r"""Neighbourhood components analysis (NCA).
 
     .. math::
@@ -289,14 +288,16 @@ class LMNN(NeighbourMethod):
         \min_M \sum_i \sum_{j \in \eta(i)} \left[d_{ij}^2 + \lambda \sum_{l: z_l \ne z_i} h(1 +
         d_{ij}^2 - d_{il}^2)\right], \quad d_{ij} = \|M'(x_i - x_j)\|
 
-    The classes are z, lambda is `penalty`, and eta(i) are the k samples of the same class nearest
-    to sample i in X; features should be standardised. By default h is the squared hinge [t]_+^2,
-    which is smooth and much easier to minimise than the hinge [t]_+. The map is P = M', where M is
-    any d x r matrix. Local optima exist. An evaluation takes O(n^2 r) time to find the samples l
-    that violate a margin, and O(k) time for each such sample. Memory is O(n^2) for n <= 2048, else
-    O(n (d + r)). The baseline is orthogonal-lda, scaled to unit variance within classes. Sample
-    weights multiply the terms of sample i by w_i, and each term of the sum over l also by w_l. A
-    sample of integer weight w differs from w equal samples, which would be neighbours.
+    The classes are z, lambda is `penalty`, and eta(i) are the k other samples of the same class
+    nearest to sample i in X; features should be standardised. Equal samples of a class count as one
+    sample with the sum of their weights: with copies as neighbours a large M would have the value
+    0. A class of m <= k different samples has m - 1 other samples, and i itself replaces the rest
+    of eta(i). By default h is the squared hinge [t]_+^2, which is smooth and much easier to
+    minimise than the hinge [t]_+. The map is P = M', where M is any d x r matrix. Local optima
+    exist. An evaluation takes O(n^2 r) time to find the samples l that violate a margin, and O(k)
+    time for each such sample. Memory is O(n^2) for n <= 2048, else O(n (d + r)). The baseline is
+    orthogonal-lda, scaled to unit variance within classes. Sample weights multiply the terms of
+    sample i by w_i, and each term of the sum over l also by w_l.
 
     Use it when a nearest-neighbour classifier with a margin follows the projection. Do not use it
     with many features and few samples, because of overfitting: take lda with shrinkage.
@@ -328,7 +329,12 @@ class LMNN(NeighbourMethod):
     def _problem(self, data: Data, r: int) -> BoundObjective:
         if data.samples.in_pieces:
             return in_batches(self, data, r, smallest_class=self.neighbours + 1)
-        rows, lengths, codes = labelled_rows(data, self, smallest_class=self.neighbours + 1)
+        samples = data.samples.in_memory()
+        codes, classes = as_labels(data.y, samples.n, smallest_class=self.neighbours + 1)
+        kept, w = different_rows(samples.dense(), codes, samples.weights)
+        samples = replace(samples.take(kept), marks=Marks(w))
+        different = Data((samples,), CodedLabels(codes[kept], classes))
+        rows, lengths, codes = labelled_rows(different, self)
         return LargeMargin(
             self,
             (rows.view,),
@@ -343,12 +349,25 @@ class LMNN(NeighbourMethod):
         )
 
 
+def different_rows(X: Array, codes: Codes, w: Array | None) -> tuple[Codes, Array | None]:
+    """Return the first of the equal rows of each class, and the sums of the equal rows' weights.
+
+    Rows without weight are left out.
+    """
+    labelled = np.column_stack([X, codes])
+    _, first, place = np.unique(labelled, axis=0, return_index=True, return_inverse=True)
+    sums = np.bincount(first[place.ravel()], w, len(X)).astype(np.float64)
+    kept = np.flatnonzero(sums)
+    return kept, None if w is None and len(kept) == len(X) else sums[kept]
+
+
 def target_neighbours(X: Array, codes: Codes, k: int) -> Codes:
-    """Return the k nearest rows in the class of each row (n x k)."""
-    targets = np.empty((len(X), k), dtype=np.intp)
+    """Return the k nearest rows in the class of each row (n x k), or the row itself if too few."""
+    targets = np.tile(np.arange(len(X))[:, None], k)
     for code in np.unique(codes):
         own = np.flatnonzero(codes == code)
-        targets[own] = own[nearest_others(X[own], k)[1]]
+        if others := min(k, len(own) - 1):
+            targets[own, :others] = own[nearest_others(X[own], others)[1]]
     return targets
 
 
@@ -437,11 +456,12 @@ class LargeMargin(LabelledPairs):
 
     def on(self, rows: Array, codes: Codes, *, w: Array | None = None) -> LargeMargin | None:
         """Return the problem of new rows and target neighbours, without small classes."""
-        k = self.targets.shape[1]
-        enough = np.bincount(codes)[codes] > k
+        k, (kept, w) = self.targets.shape[1], different_rows(rows, codes, w)
+        enough = np.bincount(codes[kept])[codes[kept]] > k
         if not enough.any():
             return None
-        new = super().on(rows[enough], codes[enough], w=None if w is None else w[enough])
+        kept = kept[enough]
+        new = super().on(rows[kept], codes[kept], w=None if w is None else w[enough])
         assert isinstance(new, LargeMargin)
         return replace(new, targets=target_neighbours(new.X * new.lengths, new.codes, k))
 

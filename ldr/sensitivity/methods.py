@@ -649,6 +649,11 @@ class ProjectedRows(Known):
         problem, rows = optimum.problem, data.samples.dense()
         if not isinstance(problem, Projected) or not problem.follows:
             return None
+        if len(problem.X) < len(rows):  # equal rows that move apart become neighbours
+            raise SingularError(
+                f"{objective.name} has no derivative in X where rows of a class are equal: solve "
+                "the different rows, with the numbers of equal rows as sample_weight="
+            )
         (view,), Z, L = problem.views, problem.X, frame(optimum)
         unit = 2.0 ** round(math.log2(np.linalg.norm(Z) / np.linalg.norm((rows - view.mean) @ L)))
         return cls(optimum, problem, Z, unit * L, unit, problem.at(optimum.M))

@@ -8,7 +8,7 @@ from scipy.linalg import subspace_angles
 from sklearn.datasets import load_digits, load_iris, load_wine
 
 import ldr
-from ldr.errors import ArgumentError, DataError
+from ldr.errors import ArgumentError, DataError, SingularError
 from ldr.inputs import as_data
 from ldr.objectives import LMNN, NCA, MDSStress, metric
 from ldr.objectives import mds as mds_stress
@@ -208,6 +208,29 @@ def hinge_sum(M, penalty, h, k=3):
 def test_lmnn_is_the_formula(parameters, h):
     objective = LMNN(penalty=0.7, **parameters)
     assert value(objective, M) == pytest.approx(hinge_sum(M, 0.7, h), rel=1e-12)
+
+
+def test_equal_rows_are_no_target_neighbours(tmp_path):
+    """A class of two different rows has one target neighbour of each, and the row itself."""
+    rows = np.r_[np.repeat(np.arange(30), 4), 30, 30, 31, 31]
+    y = np.r_[LABELS[rows[:-4]], 7, 7, 7, 7]
+    M = np.random.default_rng(0).standard_normal((7, 2))
+    D, own, counts = squares(X[:32] @ M), np.r_[LABELS[:30], 7, 7], np.r_[np.full(30, 4), 2, 2]
+    eta, expected = target_neighbours(X[:32], own, 3), 0.0
+    eta[30:] = [[31, 30, 30], [30, 31, 31]]
+    for i, q in itertools.product(range(32), range(3)):
+        margins = np.maximum(1 + D[i, eta[i, q]] - D[i], 0)[own != own[i]]
+        expected += counts[i] * (D[i, eta[i, q]] + counts[own != own[i]] @ margins**2)
+    assert value(LMNN(), M, X[rows], y) == pytest.approx(expected, rel=1e-12)
+    wide = np.random.default_rng(0).standard_normal((32, 40))
+    assert len(bound(LMNN(), wide[rows], y).X) == 32
+    result = ldr.solve("lmnn", X[rows], 2, y=y)
+    with pytest.raises(SingularError, match="no derivative in X where rows of a class are equal"):
+        result.sensitivity(X[rows], y).along(X[rows])
+    rows, y = rows[:-4], y[:-4]
+    np.save(tmp_path / "X.npy", X[rows])
+    in_batches = value(LMNN(), M, tmp_path / "X.npy", y)
+    assert in_batches == pytest.approx(value(LMNN(), M, X[rows], y), rel=1e-12)
 
 
 @pytest.mark.parametrize("rows", [1000, 30, 5], ids=["all", "some", "too few of a class"])
