@@ -17,6 +17,7 @@ from dataclasses import dataclass, replace
 from typing import TypeVar
 
 import numpy as np
+from scipy.linalg import block_diag
 
 from ldr.objectives.data.data import Samples
 from ldr.objectives.data.stored import Change
@@ -371,15 +372,17 @@ def _of_rows(
     for _ in range(2 if nothing.size else 0):  # repeating the step removes rounding errors
         # M becomes orthogonal to directions outside B's range, where A may be nonzero.
         W = W - onto @ (T @ W)
-    B = sums.B
+    V, B = W, sums.B
     ridged: list[str] = []
-    if given.ridge > 0:
-        before, M = kept(first.B), kept.rows(T)
+    if given.ridge > 0:  # (TW)'(TW) does not cancel if columns have very different units
+        before = kept(first.B)
         ridged = add_ridge(before, given.ridge, given.what)[1]
-        B = B + ridge_amount(before, given.ridge) * (M.T @ M)
-    more, less, _ = inverse_root(W.T @ B @ W)
-    W = W @ more
-    lift, inverse = T @ W, less @ inverse @ back
+        V = np.vstack([W, kept.rows(T @ W)])
+        B = block_diag(B, ridge_amount(before, given.ridge) * np.eye(kept.rank))
+    for _ in range(2 if given.ridge > 0 else 1):
+        more, less, _ = inverse_root(V.T @ B @ V)
+        W, V, inverse = W @ more, V @ more, less @ inverse
+    lift, inverse = T @ W, inverse @ back
     terms = np.sum((sized @ nothing) ** 2, axis=0)
     # Rounding errors of an excluded direction are at most 8 eps, relative to the summed terms.
     varies = _varies_along(nothing, varied, (8.0 * _EPS) ** 2 * terms)
@@ -397,8 +400,8 @@ def _of_rows(
         kept.notes + ridged,
         _outside(given, varies),
         sized @ W,
-        np.sqrt(diagonal(B))[:, None] * W,
-        defect_of(W, B),
+        np.sqrt(diagonal(B))[:, None] * V,
+        defect_of(V, B),
         astray(onto, ROWS_ROUNDING * scale[:, 0], lift),
     )
 

@@ -292,6 +292,23 @@ def test_independent_components_are_of_white_rows(blocks):
     np.testing.assert_allclose((Y.T @ Y / N).astype(float), np.eye(D), atol=1e-8)
 
 
+@pytest.mark.parametrize("seed", [2, 6, 10, 11])
+def test_a_ridge_keeps_the_digits_of_columns_in_units_far_apart(seed):
+    """A column that is the sum of two others, and units up to 2^27 apart."""
+    rng = np.random.default_rng(seed)
+    F = rng.integers(-50, 51, (100, 3)) + np.repeat([0, 40], 50)[:, None]
+    X = np.hstack([F, F[:, :1] + F[:, 1:2]]) * 2.0 ** rng.permutation([0, 9, 18, 27])
+    result = ldr.solve("lda", X, 1, y=np.repeat([0, 1], 50), ridge=1e-8)
+    assert result.certificate.kind == "global"
+    assert result.certificate.gap <= 1e-12 * result.value
+    halves, (p,) = np.split(X, 2), result.P.astype(np.longdouble)
+    within = np.vstack([centred(half) for half in halves])
+    total, mean = np.sum((centred(X) @ p) ** 2), np.sum(within**2) / 3
+    inside = np.sum((within @ p) ** 2)
+    formula = (total - inside) / (inside + 1e-8 * mean * (p @ p))
+    assert abs(result.value - formula) <= result.certificate.gap
+
+
 @pytest.mark.parametrize("seed", range(4))
 @pytest.mark.parametrize("name", ["lda", "opca"])
 def test_what_only_the_numerator_sees_stays_out_of_the_range_of_the_denominator(name, seed):
