@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
-from functools import cache, partial
+from functools import cache
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -54,14 +54,14 @@ class Accelerator:
         """jax's Device object."""
         return _devices(self.platform)[0]
 
-    def spread(self, X: Cells, shift: Array) -> tuple[Array, Array]:
-        """Return sum (d,) and scatter (d, d) of the rows of X minus a shift."""
-        return self._run("spread", X, shift)
-
     def class_sums(
-        self, X: Cells, pilots: Array, codes: npt.NDArray[np.intp]
+        self, X: Cells, pilots: Array, codes: npt.NDArray[np.intp] | None
     ) -> tuple[Array, Array]:
-        """Return class sums and total scatter of the rows minus a shift (pilot) of each class."""
+        """Return class sums and total scatter of the rows minus a shift (pilot) of each class.
+
+        Without codes all rows are one class.
+        """
+        codes = np.zeros(len(X), dtype=np.intp) if codes is None else codes
         return self._run("class_sums", X, pilots, codes)
 
     def lagged(self, X: Cells, shift: Array, lag: int) -> tuple[Array, ...]:
@@ -82,7 +82,7 @@ class Accelerator:
             placed = jax.device_put(arrays, self.device)
             found = _kernels()[name](*placed, **options)
             # jax's arrays are read-only, so that writable copies are returned.
-            return jax.tree.map(partial(np.array, order="F"), found)
+            return jax.tree.map(np.array, found)
 
 
 @cache
@@ -96,10 +96,6 @@ def _devices(platform: str) -> list[Device]:
 def _kernels() -> dict[str, Callable[..., object]]:
     import jax
     import jax.numpy as jnp
-
-    def spread(X: jax.Array, shift: jax.Array) -> tuple[jax.Array, ...]:
-        Z = X.astype(jnp.float64) - shift
-        return Z.sum(axis=0), Z.T @ Z
 
     def class_sums(X: jax.Array, pilots: jax.Array, codes: jax.Array) -> tuple[jax.Array, ...]:
         Z = X.astype(jnp.float64) - pilots[codes]
@@ -116,7 +112,6 @@ def _kernels() -> dict[str, Callable[..., object]]:
         return Z.T @ (Z @ V)
 
     return {
-        "spread": jax.jit(spread),
         "class_sums": jax.jit(class_sums),
         "lagged": jax.jit(lagged, static_argnames="lag"),
         "scatter_times": jax.jit(scatter_times),

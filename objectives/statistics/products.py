@@ -20,6 +20,7 @@ from ldr.objectives.data.data import Array, Samples
 from ldr.objectives.statistics.sums import (
     NO_SHIFT,
     Codes,
+    class_sums,
     dense,
     few_columns,
     membership,
@@ -42,27 +43,28 @@ def shifted_rows(samples: Samples) -> tuple[csr_array, Array]:
 
     Full constant columns become empty. The number of stored entries increases by at most 1/25.
     """
-    codes = np.zeros(samples.n, dtype=np.intp)
-    rows, shift = shifted_classes(samples, codes, np.array([samples.n]))
+    rows, shift = shifted_classes(samples)
     return rows, shift[0]
 
 
-def shifted_classes(samples: Samples, codes: Codes, counts: Codes) -> tuple[csr_array, Array]:
-    """Return the rows minus a shift of each class (c, d), nonzero for nearly full columns.
-
-    Every class must occur; `counts` are the classes' sizes.
-    """
-    X, (c, d) = sparse_rows(samples), (len(counts), samples.d)
+def shifted_classes(
+    samples: Samples, codes: Codes | None = None, c: int = 1
+) -> tuple[csr_array, Array]:
+    """Return the rows minus a shift of each class (c, d), nonzero for nearly full columns."""
+    X, d = sparse_rows(samples), samples.d
+    codes = np.zeros(samples.n, dtype=np.intp) if codes is None else codes
+    counts = np.bincount(codes, minlength=c)
     stored = np.bincount(X.indices, minlength=d)
-    if not np.any(stored > _NEARLY_FULL * counts.min()):  # usually all columns have many zeros
+    if not np.any(stored > _NEARLY_FULL * counts[counts > 0].min()):  # columns have many zeros
         return X, np.zeros((c, d))
     cells = X.indices + d * np.repeat(codes, np.diff(X.indptr))
     stored = np.bincount(cells, minlength=c * d).reshape(c, d)
     nearly_full = stored > _NEARLY_FULL * counts[:, None]
-    first = np.unique(codes, return_index=True)[1]
+    first = np.zeros(c, dtype=np.intp)
+    first[codes[::-1]] = np.arange(samples.n)[::-1]
     shift = np.where(nearly_full, X[first].toarray(), 0.0)  # the shift makes constant columns zero
-    sums = dense(membership(codes, c).tocsr() @ less(X, shift, codes))
-    shift += np.where(nearly_full, sums / counts[:, None], 0.0)
+    sums = class_sums(less(X, shift, codes), codes, c)
+    shift += np.where(nearly_full, sums / np.maximum(counts, 1)[:, None], 0.0)
     return less(X, shift, codes), shift
 
 

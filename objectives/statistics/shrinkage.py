@@ -18,7 +18,7 @@ from functools import partial
 import numpy as np
 
 from ldr.objectives.data.data import Array, Samples
-from ldr.objectives.statistics.scatters import Moments, moments, moments_of_groups, view_moments
+from ldr.objectives.statistics.scatters import Moments, moments, moments_of_parts, view_moments
 from ldr.objectives.statistics.sums import Codes, dense
 from ldr.solvers.errors import ArgumentError, SingularError
 
@@ -51,7 +51,8 @@ def ledoit_wolf(
     """
     _check_alike(samples)
     beside = () if codes is None else (codes,)
-    each = [moments(samples)] if codes is None else moments_of_groups(samples, codes, groups)
+    parts = [] if codes is None else [codes == k for k in range(groups)]
+    each = moments_of_parts(samples, parts) if parts else [moments(samples)]
     if about_zero:
         each = [_about_zero(one) for one in each]
     units = np.array([_deviations(one) for one in each])

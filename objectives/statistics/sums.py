@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
-import scipy
 
 from ldr.objectives.data import memory
 from ldr.objectives.data.data import BLOCK_NUMBERS, Array, Samples
@@ -44,20 +43,24 @@ def few_columns(m: int, n: int) -> Iterator[slice]:
 
 @dataclass(frozen=True, eq=False)
 class TwoPartMean:
-    """The mean origin + offset of n rows, or of rows with total weight n.
+    """The means origin + offset of groups of rows.
 
-    If the mean is large relative to the standard deviation, differences of the parts are more
-    accurate than differences of the sums origin + offset.
+    If a mean is large relative to the standard deviation, differences of the parts are more
+    accurate than differences of the sums origin + offset. A group without rows has any mean.
+
+    - n (c,): number of rows of each group, or sum of weights
+    - origin, offset (c, d)
     """
 
-    n: float
+    n: Array | Codes
     origin: Array
     offset: Array
 
     @classmethod
-    def about(cls, shift: Array | None, total: Array, n: float) -> TwoPartMean:
-        """Compute the mean from the sum of rows minus a shift; n is their number or weight."""
-        return cls(n, np.zeros_like(total) if shift is None else shift, total / (n or 1))
+    def about(cls, n: float | Array | Codes, shift: Array, sums: Array) -> TwoPartMean:
+        """Compute the means from the groups' sums of rows minus a shift (c, d)."""
+        n = np.atleast_1d(n)
+        return cls(n, shift, sums / np.where(n > 0, n, 1)[:, None])
 
     @property
     def value(self) -> Array:
@@ -67,11 +70,11 @@ class TwoPartMean:
         return (self.origin - other.origin) + (self.offset - other.offset)
 
     def merge(self, other: TwoPartMean) -> TwoPartMean:
-        """Return the mean of the union of two sets of rows; rows without weight are ignored."""
-        n = self.n + other.n
-        if not (self.n and other.n):
-            return self if self.n else other
-        return TwoPartMean(n, self.origin, self.offset + (other - self) * (other.n / n))
+        """Return the means of the union of two sets of rows."""
+        n, new = self.n + other.n, (self.n == 0)[:, None]
+        shares = (other.n / np.where(n > 0, n, 1))[:, None]
+        offset = np.where(new, other.offset, self.offset + shares * (other - self))
+        return TwoPartMean(n, np.where(new, other.origin, self.origin), offset)
 
 
 def spread_rows(n: int, count: int) -> Codes:
@@ -107,20 +110,30 @@ def pilot_rows(samples: Samples) -> Codes:
     return _rows_at(_places(heaped[-1], most), heaped)
 
 
-def pilot(samples: Samples) -> Array | None:
-    """Return a shift for dense rows, near the mean and exact for constant columns.
+def pilots(samples: Samples, codes: Codes | None = None, groups: int = 1) -> Array:
+    """Return a shift of dense rows for each group (c, d), near its mean, exact for a constant.
 
-    The function returns None if every mean is within `NO_SHIFT` standard deviations of zero.
+    The shifts are zero if all means are within `NO_SHIFT` standard deviations of zero.
     """
-    sample = sampled(samples, pilot_rows(samples))
-    first = sample[0].copy()
-    sample -= first  # a constant column becomes exactly zero in all rows
-    offset = np.add.reduce(sample) / len(sample)
-    shift = first + offset
-    sample -= offset
+    n, weights = samples.n, samples.weights
+    codes = np.zeros(n, dtype=np.intp) if codes is None else codes
+    heaviest = np.arange(n)[::-1]
+    if weights is not None:
+        largest = np.zeros(groups)
+        np.maximum.at(largest, codes, weights)
+        heaviest = heaviest[(weights == largest[codes])[::-1]]
+    first_rows = np.zeros(groups, dtype=np.intp)
+    first_rows[codes[heaviest]] = heaviest  # rows descend: each group keeps the first of its rows
+    rows = np.concatenate([first_rows, pilot_rows(samples)])
+    firsts, sample, own = sampled(samples, first_rows), sampled(samples, rows), codes[rows]
+    sample -= firsts[own]  # a constant column becomes exactly zero in all rows
+    sizes = np.bincount(own, minlength=groups)[:, None]
+    offsets = class_sums(sample, own, groups) / np.maximum(sizes, 1)
+    shifts = firsts + offsets
+    sample -= offsets[own]
     with np.errstate(over="ignore"):  # squares of very large entries may overflow
         spread = np.sqrt(np.einsum("ij,ij->j", sample, sample) / len(sample))
-    return None if (np.abs(shift) <= NO_SHIFT * spread).all() else shift
+    return np.zeros_like(shifts) if (np.abs(shifts) <= NO_SHIFT * spread).all() else shifts
 
 
 def counting_rows(n: int, weights: Array | None, count: int) -> Codes:
@@ -153,21 +166,9 @@ def counted_rows(Z: Array, weights: Array | None, where: slice | Codes = slice(N
 
 
 def square(Z: Array) -> Array:
-    """Return Z'Z, in Fortran order, after a check of the memory."""
+    """Return Z'Z after a check of the memory."""
     check_sums(Z.shape[1], Z.shape[1])
-    return np.matmul(Z.T, Z).T
-
-
-def add_outer(total: Array, v: Array, weight: float) -> Array:
-    """Add weight v v' to the upper triangle of total, in place (total in Fortran order)."""
-    return scipy.linalg.blas.dsyr(weight, v, a=total, overwrite_a=1)
-
-
-def add_outers(total: Array, V: Array, weight: float) -> Array:
-    """Add weight V'V to the upper triangle, in place (total in Fortran order, V in C order)."""
-    square = np.matmul(V.T, V)
-    total += square.T if weight == 1.0 else weight * square.T
-    return total
+    return np.asarray(Z.T @ Z)
 
 
 def added(earlier: Array, later: Array) -> Array:
@@ -176,15 +177,10 @@ def added(earlier: Array, later: Array) -> Array:
     return earlier
 
 
-def column_sums(Z: csr_array | Array, weights: Array | None) -> Array:
-    """Return the column sums 1'Z, or w'Z with weights w, of sparse or dense rows."""
-    return np.asarray(Z.T @ (np.ones(Z.shape[0]) if weights is None else weights))
-
-
 def zeros(rows: int, columns: int) -> Array:
-    """Return zeros in Fortran order, for BLAS without copies."""
+    """Return zeros after a check of the memory."""
     check_sums(rows, columns)
-    return np.zeros((rows, columns), order="F")
+    return np.zeros((rows, columns))
 
 
 def check_sums(rows: int, columns: int) -> None:
@@ -196,11 +192,6 @@ def check_sums(rows: int, columns: int) -> None:
         f"a symmetric matrix of shape ({rows}, {columns})",
         "leave out columns, or use pca, lda, maf or pls with sparse rows and a small r",
     )
-
-
-def full(upper: Array) -> Array:
-    """Return the symmetric matrix with a given upper triangle."""
-    return np.where(np.tri(len(upper), k=-1, dtype=bool), upper.T, upper)
 
 
 def symmetric(A: Array) -> Array:
@@ -218,12 +209,13 @@ def sparse_rows(samples: Samples) -> csr_array:
     return samples.array.astype(np.float64, copy=False)
 
 
-def membership(codes: Codes, n_classes: int) -> csr_array:
-    """Return the sparse indicator matrix (n_classes x n) of the classes."""
+def membership(codes: Codes, n_classes: int, weights: Array | None = None) -> csr_array:
+    """Return the sparse indicator matrix (n_classes x n) of the classes, times the weights."""
     from scipy.sparse import csc_array
 
     n = len(codes)
-    return csc_array((np.ones(n), codes, np.arange(n + 1)), shape=(n_classes, n))
+    entries = np.ones(n) if weights is None else weights
+    return csc_array((entries, codes, np.arange(n + 1)), shape=(n_classes, n))
 
 
 def class_averages(
@@ -243,13 +235,19 @@ def class_averages(
     return csr_array((shares, (known, there)), shape=shape), sizes
 
 
-def class_sums(rows: Array, codes: Codes, n_classes: int) -> Array:
-    """Return the sum of the rows of each class."""
+def class_sums(
+    rows: csr_array | Array, codes: Codes | None, n_classes: int, weights: Array | None = None
+) -> Array:
+    """Return the weighted sum of the rows of each class, of all rows without codes, (c, d)."""
+    if codes is None:
+        return np.asarray(rows.T @ (np.ones(rows.shape[0]) if weights is None else weights))[None]
+    if not isinstance(rows, np.ndarray):
+        return dense(membership(codes, n_classes, weights).tocsr() @ rows)
     if rows.size > _FEW_NUMBERS:
-        return np.asarray(membership(codes, n_classes) @ rows)
+        return np.asarray(membership(codes, n_classes, weights) @ rows)
     d = rows.shape[1]
     places = codes[:, None] * d + np.arange(d)
-    sums = np.bincount(places.ravel(), rows.ravel(), n_classes * d)
+    sums = np.bincount(places.ravel(), counted_rows(rows, weights).ravel(), n_classes * d)
     return np.asarray(sums, dtype=np.float64).reshape(n_classes, d)
 
 

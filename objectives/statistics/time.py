@@ -18,15 +18,13 @@ from ldr.objectives.statistics.scatters import (
     ViewMoments,
     joint_spread,
     shifted,
-    spread_of,
-    spread_of_sums,
+    squares_of,
 )
 from ldr.objectives.statistics.sums import (
     TwoPartMean,
-    column_sums,
+    class_sums,
     dense,
-    full,
-    pilot,
+    pilots,
     sparse_rows,
     square,
     symmetric,
@@ -148,41 +146,39 @@ def count_pairs(samples: Samples, lag: int) -> float:
 
 @dataclass(eq=False)
 class PairedSpread:
-    """Mean and scatter of rows, and sums over pairs, which can be merged.
+    """Sums over rows, and over pairs of rows at a lag, which can be merged.
 
-    With z = x - about and the weights c_t of the pairs (t, t + lag) the sums are the following.
-
-    - products (d, d): sum_t c_t z_t z_{t+lag}'; only the symmetric part is used
-    - heads, tails (d,): sum_t c_t z_t and sum_t c_t z_{t+lag}
-    - pairs: total weight of the pairs, sum_t c_t
+    - rows: mean and scatter of the rows
+    - heads, tails: weights of the pairs, and means of the x_t and of the x_{t+lag}
+    - products (d, d): weighted sum of (x_t - mean of heads)(x_{t+lag} - mean of tails)'
     """
 
-    spread: Spread
-    about: TwoPartMean
+    rows: Spread
+    heads: TwoPartMean
+    tails: TwoPartMean
     products: Array
-    heads: Array
-    tails: Array
-    pairs: float
+
+    @classmethod
+    def of(cls, rows: Spread, pairs: float, origin: Array, *sums: Array) -> PairedSpread:
+        """Compute the sums from those of shifted rows: of z_t z_{t+lag}', z_t and z_{t+lag}."""
+        products, *of_members = sums
+        heads, tails = (TwoPartMean.about(pairs, origin, each[None]) for each in of_members)
+        return cls(rows, heads, tails, products - pairs * np.outer(heads.offset, tails.offset))
 
     def merge(self, later: PairedSpread) -> PairedSpread:
-        """Merge with the sums of later rows, in place, about the mean of all rows."""
-        middle = self.spread.mean.merge(later.spread.mean)
-        self.move(middle)
-        later.move(middle)
-        self.products = self.products + later.products
-        self.heads = self.heads + later.heads
-        self.tails = self.tails + later.tails
-        self.pairs += later.pairs
-        self.spread = self.spread.merge(later.spread)
+        """Merge with the sums of later rows, in place."""
+        heads, tails = self.heads.merge(later.heads), self.tails.merge(later.tails)
+        share = self.heads.n * later.heads.n / np.where(heads.n > 0, heads.n, 1)
+        apart = np.outer(later.heads - self.heads, later.tails - self.tails)
+        self.products = self.products + later.products + share * apart
+        self.rows, self.heads, self.tails = self.rows.merge(later.rows), heads, tails
         return self
 
-    def move(self, middle: TwoPartMean) -> None:
-        """Take the sums about another mean: z + e."""
-        e = self.about - middle
-        self.products += np.outer(self.heads + self.pairs * e, e) + np.outer(e, self.tails)
-        self.heads = self.heads + self.pairs * e
-        self.tails = self.tails + self.pairs * e
-        self.about = middle
+    @property
+    def lagged(self) -> Array:
+        """Symmetrised covariance of the pairs about the mean of all rows."""
+        offsets = np.outer(self.heads - self.rows.mean, self.tails - self.rows.mean)
+        return symmetric(self.products / self.heads.n + offsets)
 
 
 def _pairs_in_order(piece: Samples, lag: int) -> InOrder[PairedSpread]:
@@ -190,40 +186,24 @@ def _pairs_in_order(piece: Samples, lag: int) -> InOrder[PairedSpread]:
 
 
 def _pairs_across(border: list[Samples], lag: int) -> PairedSpread:
-    return replace(_paired_spread(border[0], lag), spread=Spread.empty(border[0].d))
+    return replace(_paired_spread(border[0], lag), rows=Spread.empty(border[0].d))
 
 
 def _paired_spread(piece: Samples, lag: int) -> PairedSpread:
-    """Sums over the pairs of a piece, about the shift of its rows."""
-    counts, n = pair_counts(piece.marks, piece.n, lag), piece.weight
-    if counts is None and not piece.is_sparse:
-        shift, unit = pilot(piece), piece.accelerator
-        origin = np.zeros(piece.d) if shift is None else shift
-        found = (
-            _lagged(piece.less(shift), lag)
-            if unit is None
-            else unit.lagged(piece.array, origin, lag)
-        )
-        total, squares, products, heads, tails = found
-        own, sums = spread_of_sums(total, squares, piece.n, shift), (products, heads, tails)
+    """Sums over the rows and the pairs of a piece."""
+    counts, n, unit = pair_counts(piece.marks, piece.n, lag), piece.weight, piece.accelerator
+    pairs = float(max(0, piece.n - lag) if counts is None else counts.sum())
+    sums: Sequence[Array]
+    if counts is None and unit is not None and not piece.is_sparse:
+        origin = pilots(piece)
+        total, squares, *sums = unit.lagged(piece.array, origin, lag)
+        squares = symmetric(squares)
     else:
         Z, origin = shifted(piece)
-        own, sums = spread_of(Z, origin, piece.weights), _pair_sums(Z, lag, counts)
-    pairs = float(max(0, piece.n - lag) if counts is None else counts.sum())
-    return PairedSpread(own, TwoPartMean(n, origin, np.zeros(piece.d)), *sums, pairs)
-
-
-def _lagged(Z: Array, lag: int) -> tuple[Array, ...]:
-    """Return sums over rows of z and zz', and over pairs of z_t z_{t+lag}', z_t and z_{t+lag}.
-
-    The products are those of z_t + z_{t+lag} with themselves, minus the squares of both: a product
-    of a matrix with its own transpose takes half as long as a product of two matrices.
-    """
-    pairs = max(0, len(Z) - lag)
-    total, squares = column_sums(Z, None), square(Z)
-    first, last = Z[: len(Z) - pairs], Z[pairs:]
-    both = square(Z[:pairs] + Z[len(Z) - pairs :]) + square(first) + square(last)
-    return total, squares, full(0.5 * both - squares), total - last.sum(0), total - first.sum(0)
+        total, squares = class_sums(Z, None, 1, piece.weights), squares_of(Z, piece.weights)
+        sums = _pair_sums(Z, lag, counts)
+    rows = Spread.of(n, origin, total.reshape(1, -1), squares)
+    return PairedSpread.of(rows, pairs, origin, *sums)
 
 
 def _pair_sums(Z: csr_array | Array, lag: int, counts: Array | None) -> tuple[Array, Array, Array]:
@@ -250,7 +230,7 @@ def window_moments(samples: Samples, offsets: tuple[int, ...], *others: Samples)
         check_lag(offsets[-1], samples.n, samples.name)
     term = partial(_windows_in_order, offsets=offsets)
     found = samples.reduce(term, InOrder.merge, *others).sums
-    check_pairs(found.mean.n, offsets[-1], samples.name)
+    check_pairs(found.mean.n[0], offsets[-1], samples.name)
     return found.moments
 
 
@@ -302,7 +282,7 @@ def difference_scatter(samples: Samples) -> Array:
     """
     if samples.n_known and samples.n < 2:
         raise DataError(f"{samples.name} has {samples.n} row(s); differences need at least 2")
-    return full(samples.reduce(_changes_in_order, InOrder.merge).sums.scatter)
+    return samples.reduce(_changes_in_order, InOrder.merge).sums.scatter
 
 
 def _changes_in_order(piece: Samples) -> InOrder[Spread]:
@@ -346,10 +326,8 @@ def lagged_moments(samples: Samples, lag: int) -> LaggedMoments:
     if samples.n_known:
         check_lag(lag, samples.n, samples.name)
     found = samples.reduce(partial(_pairs_in_order, lag=lag), InOrder.merge).sums
-    found.move(found.spread.mean)
-    of_rows = found.spread.moments
+    of_rows = found.rows.moments
     if samples.marks is None:
         check_lag(lag, int(of_rows.n), samples.name)
-    check_pairs(found.pairs, lag, samples.name)
-    lagged = symmetric(found.products) / found.pairs
-    return LaggedMoments(of_rows.n, of_rows.mean, of_rows.scatter, lagged)
+    check_pairs(found.heads.n[0], lag, samples.name)
+    return LaggedMoments(of_rows.n, of_rows.mean, of_rows.scatter, found.lagged)
