@@ -1,5 +1,6 @@
 """Every method of the spectral half of the registry, on small random and on real data."""
 
+from dataclasses import fields
 from types import SimpleNamespace
 
 import numpy as np
@@ -7,6 +8,7 @@ from scipy.spatial.distance import pdist, squareform
 
 from ldr.inputs import as_data, as_objective
 from ldr.objectives import REGISTRY
+from ldr.objectives.families.stated import StatedMethod
 from ldr.objectives.parameters import Need
 from tests import real_data
 
@@ -137,6 +139,19 @@ RANDOM = cases(SMALL)
 
 def name_of(key):
     return key.split()[0]
+
+
+def class_of(key):
+    return REGISTRY[name_of(key)]
+
+
+def parameters_of(key):
+    return {field.name for field in fields(class_of(key))}
+
+
+def is_stated(key):
+    """Whether the method is stated as matrices, of which all derivatives are known."""
+    return issubclass(class_of(key), StatedMethod)
 
 
 def bound(objective, X, r=2, y=None, **parameters):
