@@ -30,12 +30,15 @@ from ldr.inference.many import chunks, solvable, solve_many
 from ldr.inputs import as_data, as_generator, as_objective, check_r
 from ldr.objectives.custom.function import CustomObjective
 from ldr.objectives.custom.verify import INVARIANCE_TOLERANCE, invariance_error, random_orthogonal
-from ldr.objectives.data.data import UnknownError, as_tuple, single
+from ldr.objectives.data.array_types import Cells
+from ldr.objectives.data.data import Data, UnknownError, as_tuple, single
+from ldr.objectives.data.sample_metadata import Marks
 from ldr.objectives.objective import Objective
 from ldr.objectives.parameters import Need
 from ldr.objectives.problem import BoundObjective
 from ldr.result import Result
 from ldr.scaling import Units
+from ldr.sensitivity.derivative import carried
 from ldr.solvers import errors
 from ldr.solvers.checks import Pickled
 from ldr.solvers.errors import TimeLimitError
@@ -495,6 +498,33 @@ def predictions_are_of_their_kind(case: Case) -> None:
     assert predicted.shape == wanted.shape, f"predictions of {kind} have a wrong shape"
 
 
+def weights_count_equal_rows(case: Case) -> None:
+    """Compare weights 1, 2 and 3 with repeated rows (trials in time order), at a random M."""
+    objective, data = case.objective, as_data(case.objective, case.X, case.y)
+    traits, timed = objective.traits, Need.TIME_ORDER in objective.needs
+    if not traits.weighted or not traits.repeats or traits.by_place:
+        return
+    n = data.samples.n
+    ids = np.arange(n) * 2 // n if timed else np.arange(n)
+    parts = [np.flatnonzero(ids == i) for i in range(ids[-1] + 1) for _ in range(1 + i % 3)]
+    trials = np.repeat(np.arange(len(parts)), list(map(len, parts)))
+
+    def bound(data: Data, weights: Array | None, trials: Cells) -> BoundObjective:
+        marks = Marks(weights, trials if timed else None)
+        views = tuple(replace(view, marks=marks) for view in data.views)
+        return objective.bind(replace(data, views=views), case.r)
+
+    try:
+        weighted = bound(data, np.float64(1) + ids % 3, ids)
+        repeated = bound(data.take(np.concatenate(parts)), None, trials)
+    except (errors.ArgumentError, errors.DataError):  # refused, like weights of landmarks
+        return
+    M = weighted.random_point(np.random.default_rng(0))
+    N = repeated.manifold.nearest(carried(weighted, repeated, M))
+    values = weighted.reported(weighted.value(M)), repeated.reported(repeated.value(N))
+    assert_allclose(*values, rtol=1e-9, err_msg="values with weights and with repeated rows")
+
+
 OBJECTIVE = (
     derivatives_and_manifold_are_right,
     binding_and_pickling_give_the_same,
@@ -506,6 +536,7 @@ OBJECTIVE = (
     map_is_what_transform_applies,
     stacks_have_the_optima_of_solve,
     predictions_are_of_their_kind,
+    weights_count_equal_rows,
 )
 
 

@@ -14,7 +14,6 @@ import numpy.typing as npt
 from ldr.errors import in_words
 from ldr.inputs import as_data, check_weighted
 from ldr.objectives.data.data import Data, UnknownError, as_tuple, single
-from ldr.objectives.data.sample_metadata import as_array
 from ldr.objectives.objective import Objective
 from ldr.objectives.problem import BoundObjective, like, near
 from ldr.objectives.regression import Regression
@@ -298,6 +297,4 @@ def _without(line: Line, row: Array, weight: float) -> BoundObjective:
     """
     if line.objective.traits.repeats or line.objective.traits.by_place:
         return replace(line, weights=row)(weight)
-    data, kept = line.data, row == 0
-    y = None if data.y is None else as_array(data.y)[kept]
-    return replace(line, data=replace(data, views=(data.samples.take(kept),), y=y))(0.0)
+    return replace(line, data=line.data.take(row == 0))(0.0)

@@ -420,7 +420,10 @@ class Data:
         if weights is None or weights.all():
             return self
         self.check_y()
-        rows = np.flatnonzero(weights)
+        return self.take(np.flatnonzero(weights))
+
+    def take(self, rows: Cells) -> Data:
+        """Return copies of some rows of all views, with their entries of y, by index or mask."""
         y = self.y if self.y is None else as_array(self.y)[rows]
         return replace(self, views=tuple(view.take(rows) for view in self.views), y=y)
 

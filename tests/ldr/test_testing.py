@@ -87,6 +87,23 @@ class PredictsNothing(PCA, predicts="classes"):
     """Its problem has no classes."""
 
 
+@dataclass(frozen=True)
+class ForgetsWeights(PCA):
+    def bind(self, data, r):
+        views = tuple(replace(view, marks=None) for view in data.views)
+        return super().bind(replace(data, views=views), r)
+
+
+@ldr.objective(manifold="grassmann", sense="min", sum_over_rows=True)
+def residual(M, X):
+    return jnp.sum((X - X @ M @ M.T) ** 2)
+
+
+def test_weights_of_sums_over_rows_of_ones_own():
+    assert residual.traits.weighted
+    ldr.testing.weights_count_equal_rows(Case(residual, X, 2))
+
+
 @pytest.mark.parametrize(
     ("wrong", "said"),
     [
@@ -95,6 +112,7 @@ class PredictsNothing(PCA, predicts="classes"):
         (OtherProblem(), "of `matrices`"),
         (NoMatrices(), "requires a method `matrices`"),
         (NoStacks(), "not for stacks"),
+        (ForgetsWeights(), "values with weights and with repeated rows"),
         (PredictsNothing(), "predicts = 'classes', but the result has no predictor"),
     ],
     ids=lambda each: type(each).__name__,
