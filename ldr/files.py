@@ -182,7 +182,8 @@ class Table:
     def column(self, name: str, as_text: bool = False) -> Cells:
         """Return a column, or another array of the file; with `as_text` its entries as text."""
         if isinstance(self.X, Source):
-            return self.X.column(name, as_text)
+            named = (column for column in self.X.columns if column.strip() == name)
+            return self.X.column(next(named, name), as_text)
         if name in self.beside:
             found = self.beside[name]
             found = np.ravel(found) if 1 in found.shape else found
@@ -218,8 +219,9 @@ class Table:
         return as_samples(rows.in_memory(), allow_nan=allow_nan) if self.loaded else rows
 
     def _position(self, name: str) -> int:
-        check_known([name], self.columns, self.name)
-        return self.columns.index(name)
+        columns = [name if column.strip() == name else column for column in self.columns]
+        check_known([name], columns, self.name)
+        return columns.index(name)
 
 
 def read(path: str | Path, separator: str = "", header: bool = True) -> Table:

@@ -150,6 +150,8 @@ class Sampled:
         )
         data = data_in_order(objective, X, y, sample_weight, groups)
         data = replace(data, view_names=names)
+        if not (Need.TIME_ORDER in objective.needs or objective.traits.by_place):
+            data = data.of_rows_that_count()  # of files too, for the same folds and draws
         n, marks = data.samples.n, data.samples.marks
         data.check_y()
         if marks is not None and marks.trials is not None:

@@ -253,7 +253,8 @@ def methods(name: str | None = None, as_json: bool = False) -> None:
     if name is None:
         found: Any = [asdict(entry) for entry in list_objectives()]
     else:
-        objective = named(name)
+        with one_line_each():
+            objective = named(name)
         found = {**asdict(Entry.of(objective)), "estimator": estimator_name(type(objective))}
     if as_json:
         _print_json(found)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 import importlib.util
 import re
 import sys
@@ -122,7 +123,9 @@ def load(objective: str, parameters: list[str] | None) -> Objective:
 
 
 def names_in(text: str) -> list[str]:
-    return [name.strip() for name in text.split(",") if name.strip()]
+    """Return names separated by commas; a name that contains a comma is quoted, as in .csv."""
+    names = next(csv.reader([text], skipinitialspace=True), [])
+    return [name.strip() for name in names if name.strip()]
 
 
 @contextmanager

@@ -35,7 +35,9 @@ def check_unmasked(array: object, name: str) -> None:
 
 def check_real(dtype: CellType, name: str) -> None:
     if dtype.kind not in REAL_KINDS:
-        raise DataError(f"{name} must hold real numbers, but its type is {dtype}")
+        hint = f": if all entries are numbers, pass np.asarray({name}, float)"
+        hint = "" if dtype.kind == "c" else hint
+        raise DataError(f"{name} must hold real numbers, but its type is {dtype}{hint}")
 
 
 def is_dask(X: object) -> bool:
@@ -68,8 +70,9 @@ def _open(X: Given, name: str) -> tuple[Given, tuple[str, ...] | None]:
         named = X.dims[1] in X.coords
         return X.to_numpy(), tuple(map(str, X[X.dims[1]].to_numpy())) if named else None
     try:
-        return np.asarray(X), None
-    except ValueError as error:  # NumPy cannot convert rows of unequal lengths
+        names = getattr(X, "column_names", None)  # of a table of pyarrow
+        return np.asarray(X), names and tuple(names)
+    except (TypeError, ValueError) as error:  # rows of unequal lengths, or a Dataset of xarray
         raise DataError(
             f"{name} could not be read as a 2-D array of numbers ({error}); "
             f"samples in rows of equal length were expected"
@@ -78,7 +81,7 @@ def _open(X: Given, name: str) -> tuple[Given, tuple[str, ...] | None]:
 
 def is_labelled(X: Given) -> bool:
     """Return True for a DataArray of xarray, which need not be installed."""
-    return type(X).__module__.startswith("xarray.") and hasattr(X, "dims")
+    return type(X).__module__.startswith("xarray.") and hasattr(X, "to_numpy")
 
 
 def is_annotated(X: Given) -> bool:

@@ -13,7 +13,7 @@ import warnings
 from abc import ABC, abstractmethod
 from collections import Counter, deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import AbstractContextManager
+from contextlib import AbstractContextManager, suppress
 from copy import copy
 from functools import partial
 from itertools import accumulate, chain
@@ -27,7 +27,7 @@ import numpy as np
 from ldr.objectives.data.array_types import Cells, CellType, Given, open_matrix
 from ldr.objectives.data.data import BLOCK_NUMBERS, piece_rows
 from ldr.objectives.data.memory import SMALL
-from ldr.solvers.errors import ArgumentError, DataError, DataWarning, needed
+from ldr.solvers.errors import ArgumentError, DataError, DataWarning, needed, warn
 
 OTHER_SEPARATOR = "For another separator, give --sep, or pass pandas.read_csv(path, sep=)"
 AGAIN = (
@@ -370,6 +370,7 @@ _CODE = r"^[+-]?0[0-9xX]"
 _LONG = r"^[+-]?[0-9]{16,}$"
 
 _WAY_OUT = "leave the column out, or use it as the label"
+_NUMBERS = "numbers have a decimal point, and missing values are empty cells"
 
 
 def arrow(module: str = "", files: str = "such") -> ModuleType:
@@ -508,13 +509,14 @@ class TextFile(Table):
         """Open pyarrow's reader of all columns, or of the columns with given types."""
         csv = arrow("csv", "text")
         with self.path.open("rb") as file:
-            first = len(file.readline(16 * _BLOCK_BYTES))
+            first = file.readline(16 * _BLOCK_BYTES)
         missing = [*csv.ConvertOptions().null_values, "<NA>", "None"]  # pandas' missing-value marks
         return csv.open_csv(
             self.path,
             csv.ReadOptions(
                 use_threads=threads,
-                block_size=max(_BLOCK_BYTES, 8 * first),  # a block must hold a whole row
+                block_size=max(_BLOCK_BYTES, 8 * len(first)),  # a block must hold a whole row
+                encoding="utf-16" if first.startswith((b"\xff\xfe", b"\xfe\xff")) else "utf8",
                 autogenerate_column_names=not self._header,
             ),
             csv.ParseOptions(delimiter=self._separator, newlines_in_values=True),
@@ -553,8 +555,12 @@ class TextFile(Table):
         def column(found: re.Match[str]) -> str:
             return f"column {self._cells[int(found[1])]!r}"
 
-        hint = OTHER_SEPARATOR if len(self._cells) == 1 else _WAY_OUT
+        hint = OTHER_SEPARATOR if len(self._cells) == 1 else f"{_WAY_OUT}; {_NUMBERS}"
         message = str(error)
+        if "Expected 1 columns" in message:
+            message += f". {OTHER_SEPARATOR}"
+        elif re.search("utf-?8", message, re.IGNORECASE):
+            message += "; save the file in UTF-8"
         if self._cells:
             message = re.sub(r"In CSV column #(\d+)", column, message)
         message = re.sub(
@@ -569,8 +575,8 @@ class TextFile(Table):
 class ParquetFiles(Table):
     """A Parquet file or a folder of Parquet files; missing values are NaN.
 
-    Folders named key=value define columns for labels, not features. Files are decoded block by
-    block, so that row groups may be large.
+    Folders named key=value, and the index of pandas, are columns for labels, not features. Files
+    are decoded block by block, so that row groups may be large.
     """
 
     def __init__(self, path: Path, name: str = "X") -> None:
@@ -597,17 +603,17 @@ class ParquetFiles(Table):
             ]
             self._schema = found.schema
             names = self._schema.names
-            index = (self._schema.pandas_metadata or {}).get("index_columns", [])
+            self._index = (self._schema.pandas_metadata or {}).get("index_columns", [])
         except (pyarrow.ArrowException, OSError, ValueError) as error:
             raise self._unreadable(error) from None
-        self.all_columns = tuple(name for name in names if name not in index)
+        self.all_columns = tuple(names)
         check_distinct(self.all_columns, path.name, name)
         self.n = sum(rows for _, rows, _ in self._parts)
         self._choose(self.all_columns)
 
     def _choose(self, columns: Sequence[str]) -> None:
-        keys = self._parts[0][2]
-        super()._choose([column for column in columns if column not in keys])
+        beside = [*self._parts[0][2], *self._index]
+        super()._choose([column for column in columns if column not in beside])
 
     @property
     def dtype(self) -> CellType:  # type: ignore[override]
@@ -636,22 +642,33 @@ class ParquetFiles(Table):
 def named(cells: tuple[str, ...], file: str) -> tuple[str, ...]:
     """Return the names of a text file's columns, without a leading column of row numbers."""
     # pandas and R write row numbers under an empty name, which pandas reads as Unnamed: 0.
-    if cells[0] not in ("", "Unnamed: 0") or len(cells) == 1:
-        return cells
-    warnings.warn(
-        f"{file}: the first column has no name and is left out, because it may hold row numbers or "
-        "names; if it holds data, give it a name in the file",
-        DataWarning,
-        stacklevel=4,
-    )
-    return cells[1:]
+    if cells[0] in ("", "Unnamed: 0") and len(cells) > 1:
+        warn(
+            f"{file}: the first column has no name and is left out, because it may hold row "
+            "numbers or names; if it holds data, give it a name in the file",
+            DataWarning,
+        )
+        return cells[1:]
+    with suppress(ValueError):
+        steps = np.diff(np.array(cells, dtype=np.float64))
+        if not ((steps > 0).all() or (steps < 0).all()):  # sorted names may be wavelengths or years
+            warn(
+                f"{file}: the first line is read as the names of the columns, but has only "
+                "numbers; if it is data, pass header=False (--no-header on the command line)",
+                DataWarning,
+            )
+    return cells
 
 
 def check_distinct(columns: Sequence[str], file: str, name: str) -> None:
     """Refuse duplicate column names."""
     column, times = Counter(columns).most_common(1)[0] if columns else ("", 0)
     if times > 1:
-        raise DataError(f"{name}: {file} has {times} columns called {column!r}")
+        raise DataError(
+            f"{name if name == file else f'{name}: {file}'} has {times} columns called {column!r}: "
+            "rename one; if the first line is data, pass header=False (--no-header on the command "
+            "line)"
+        )
 
 
 def typed(texts: Given) -> Given:

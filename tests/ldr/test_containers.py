@@ -7,6 +7,7 @@ import dask.dataframe as dd
 import numpy as np
 import pandas as pd
 import polars as pl
+import pyarrow
 import pytest
 import scipy.sparse
 from sklearn.neighbors import kneighbors_graph
@@ -105,6 +106,16 @@ def test_data_frames_keep_their_index_and_views_their_kind():
         "orthogonal-cca_a1",
     ]
     assert isinstance(b, pl.DataFrame) and b.columns == ["orthogonal-cca_b0", "orthogonal-cca_b1"]
+
+
+def test_tables_of_pyarrow_have_names():
+    table = pyarrow.table(dict(zip("abc", X[:, 10:13].T, strict=True)))
+    found = ldr.solve("pca", table, 2)
+    assert found.feature_names == ("a", "b", "c")
+    batches = ldr.solve("pca", lambda: iter(table.to_batches(100)), 2)
+    assert batches.feature_names == found.feature_names
+    with pytest.raises(ldr.errors.ArgumentError, match="must have the names and the order of the"):
+        found.transform(table.select(["c", "b", "a"]))
 
 
 def test_data_arrays_of_xarray_keep_their_names_and_coordinates():

@@ -276,6 +276,11 @@ def test_scores_folds_and_draws():
         "orthogonal-lda", X, [1, 2], y=LABELS, sample_weight=WHOLE, folds=3, random_state=0
     )
     assert path.values[1] == pytest.approx(lda.value, rel=1e-12) and path.scores.shape == (2, 3)
+    for draw in (
+        lambda X: ldr.path("pca", X, [2], sample_weight=WHOLE, folds=3, random_state=0).scores,
+        lambda X: ldr.bootstrap("pca", X, 2, sample_weight=WHOLE, draws=3, random_state=0).values,
+    ):
+        np.testing.assert_allclose(draw([X[:30], X[30:]]), draw(X), rtol=1e-12)
     drawn = ldr.bootstrap("pca", X, 2, sample_weight=ANY, draws=2, random_state=0)
     assert drawn.result.value == ldr.solve("pca", X, 2, sample_weight=ANY).value
 

@@ -313,6 +313,20 @@ def test_labels_that_look_like_numbers_are_texts_on_request(ending, call, tmp_pa
     assert (as_numbers.returncode == 0) == (ending == ".npy"), as_numbers.stderr  # 7.0 is 7
 
 
+def test_names_with_spaces_and_commas(call, tmp_path):
+    X = np.random.default_rng(0).standard_normal((40, 3))
+    frame = pd.DataFrame(X, columns=["a", " b", "c, d"]).assign(**{" kind ": np.arange(40) % 2})
+    frame.to_csv(tmp_path / "rows.csv", index=False)
+    command = ("solve", "orthogonal-lda", "rows.csv", "--label", "kind", "-r", "1", "--json")
+    done = call(*command, "--columns", 'b, "c, d"', "--drop", "a", folder=tmp_path)
+    expected = ldr.solve("orthogonal-lda", X[:, 1:], 1, y=np.arange(40) % 2)
+    assert json.loads(done.stdout)["value"] == pytest.approx(expected.value, rel=1e-12)
+
+
+def test_a_warning_of_methods_is_one_line(tmp_path):
+    assert run("methods", "lda", folder=tmp_path).stderr.startswith("ldr: 'lda' is now")
+
+
 LDA = "solve orthogonal-lda wine.csv --label species"
 
 

@@ -565,14 +565,24 @@ def test_text_in_another_code(tmp_path):
     path = tmp_path / "X.csv"
     path.write_bytes("a,b,c\n1,2,oak\n3,4,café\n5,7,oak\n".encode("latin-1"))
     for y, place in (
-        ("c", "Row #3: .* invalid UTF8 data"),
+        ("c", "Row #3: .* invalid UTF8 data; save the file in UTF-8"),
         (None, "Row #2: 'oak' is not a number"),
     ):
         with pytest.raises(DataError, match=f"column 'c': {place}"):
             ldr.solve("orthogonal-lda" if y else "pca", path, 1, y=y)
-    path.write_bytes("a,b\n1,2\n3,4\n5,7\n".encode("utf-16"))
-    with pytest.raises(DataError, match=r"X\.csv cannot be read"):
+    path.write_bytes("a,b,é\n1,2,oak\n3,4,café\n5,7,oak\n6,4,café".encode("utf-16"))
+    found = ldr.solve("orthogonal-lda", path, 1, y="é")
+    rows = [[1, 2], [3, 4], [5, 7], [6, 4]]
+    assert found.value == ldr.solve("orthogonal-lda", rows, 1, y=["oak", "café"] * 2).value
+
+
+def test_decimal_commas(tmp_path):
+    path = tmp_path / "X.csv"
+    path.write_text("a;b\n1,5;2,25\n3,75;4\n")
+    with pytest.raises(DataError, match=r"Expected 1 columns, got 3.* give --sep"):
         ldr.solve("pca", path, 1)
+    with pytest.raises(DataError, match=r"'1,5' is not a number; .* have a decimal point"):
+        as_samples(open_path(path, "X", ";")).dense()
 
 
 @pytest.mark.parametrize("content", ["pickled", "empty", "archive", "nothing"])
@@ -671,6 +681,13 @@ def test_text_of_parquet_is_looked_up_by_codes(tmp_path):
     assert source.column("numbers").dtype == np.int64
 
 
+def test_the_index_of_a_frame_in_a_parquet_file_is_a_column_of_labels(tmp_path):
+    FRAME.set_index(pd.Index(LABELS, name="tree")).to_parquet(tmp_path / "X.parquet")
+    found = ldr.solve("orthogonal-lda", tmp_path / "X.parquet", 1, y="tree")
+    assert found.value == pytest.approx(ldr.solve("orthogonal-lda", X, 1, y=LABELS).value, 1e-12)
+    assert found.feature_names == tuple(NAMES)
+
+
 @pytest.mark.parametrize("kinds", [["ash", "elm"], [3, 5]])
 def test_a_key_of_partitions_is_a_column_of_labels_and_no_feature(kinds, tmp_path):
     labels = np.array(kinds)[np.arange(N) % 2]
@@ -706,9 +723,17 @@ def test_the_first_line_is_a_header_unless_it_is_said(tmp_path):
     np.testing.assert_allclose(
         found.transform(str(path), header=False), expected.transform(X), atol=1e-12
     )
-    with pytest.raises(ArgumentError, match="no column '0'; its columns are: "):
+    said = pytest.warns(DataWarning, match="first line is .* only numbers; if it is data, pass")
+    with said, pytest.raises(ArgumentError, match="no column '0'; its columns are: "):
         found.transform(path)
-    with_header = ldr.solve("pca", path, 2)
+    with said:
+        with_header = ldr.solve("pca", path, 2)
+    wavelengths = FRAME.set_axis(["880.5", "900", "910", "930.5"], axis=1)
+    wavelengths.to_csv(path, index=False)
+    assert ldr.solve("pca", path, 2).value == pytest.approx(expected.value, rel=1e-12)
+    path.write_text("5,3,5\n1,2,3\n")
+    with pytest.raises(DataError, match=r"2 columns called '5': .* pass header=False"):
+        ldr.solve("pca", path, 1)
     assert with_header.value == pytest.approx(ldr.solve("pca", X[1:], 2).value, rel=1e-12)
     with pytest.raises(ArgumentError, match="header must be True or False, got 'no'"):
         ldr.solve("pca", path, 2, header="no")
