@@ -55,9 +55,9 @@ def principal_angles(A: npt.ArrayLike, B: npt.ArrayLike) -> Array:
     array([1.e-12])
     """
     A, B = _pair(A, B)
-    if A.shape[1] < B.shape[1]:
-        A, B = B, A
-    Qa, Qb = _basis(A), _basis(B)
+    Qa, Qb = _basis(A, "A"), _basis(B, "B")
+    if Qa.shape[1] < Qb.shape[1]:
+        Qa, Qb = Qb, Qa
     cross = Qa.T @ Qb
     cosines = np.linalg.svd(cross, compute_uv=False)
     sines = np.linalg.svd(Qb - Qa @ cross, compute_uv=False)[::-1]
@@ -144,7 +144,7 @@ def _matrix(given: npt.ArrayLike, name: str) -> Array:
     return A.astype(np.float64)
 
 
-def _basis(A: Array) -> Array:
+def _basis(A: Array, name: str) -> Array:
     """Return an orthonormal basis of the span; columns are first scaled to unit length."""
     sizes = np.abs(A).max(axis=0)
     if A.shape[1] <= len(A) and (sizes > 0).all():
@@ -153,4 +153,4 @@ def _basis(A: Array) -> Array:
         diagonal = np.abs(np.diag(R))
         if diagonal[-1] > len(A) * np.finfo(float).eps * diagonal[0]:
             return np.asarray(Q)
-    raise DataError(f"a matrix of shape {A.shape} has dependent columns: expected full rank")
+    raise DataError(f"{name}, of shape {A.shape}, has dependent columns: expected full column rank")

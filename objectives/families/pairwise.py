@@ -271,16 +271,17 @@ class LabelledPairs(Pairwise):
         """Return principal axes in the user's units, scaled to mean variance 1 within classes.
 
         A direction without variance within classes is scaled by its total variance. The argument
-        `besides` restricts the variation to the complement of some directions.
+        `besides` restricts the variation to the complement of some directions. Columns beyond the
+        number of remaining directions are zero.
         """
-        rest = np.eye(self.X.shape[1])
+        rest, left = np.eye(self.X.shape[1]), self.X.shape[1]
         if besides is not None:
             span = np.linalg.qr(besides)[0]
-            rest -= span @ span.T
+            rest, left = rest - span @ span.T, left - span.shape[1]
         scaled = rest * self.lengths
         rows = weighted(self.X, self.w)
         A = rows @ scaled
-        M = scaled @ top_eigenvectors(A.T @ A, min(r, A.shape[1]))[1]
+        M = scaled @ top_eigenvectors(A.T @ A, min(r, left))[1]
         M = np.pad(M, ((0, 0), (0, r - M.shape[1])))
         Y = rows @ M
         # A component of zero variance keeps its length: a division would magnify rounding errors.

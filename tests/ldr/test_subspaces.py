@@ -83,12 +83,12 @@ def test_align_is_the_orthogonal_procrustes_solution():
 @pytest.mark.parametrize(
     ("A", "B", "message"),
     [
-        (np.ones((3, 2)), np.eye(3, 2), "dependent columns"),
+        (np.eye(3, 2), np.ones((3, 2)), r"^B, of shape \(3, 2\), has dependent columns"),
         (np.zeros((3, 1)), np.eye(3, 1), "dependent columns"),
         (np.eye(3, 2), np.eye(4, 2), "3 and 4 rows"),
         (np.ones(3), np.eye(3, 2), "expected a real matrix"),
         (np.full((3, 1), np.nan), np.eye(3, 1), "NaN"),
-        (np.eye(2, 3), np.eye(2, 1), "dependent columns"),
+        (np.eye(2, 3), np.eye(2, 1), r"^A, of shape \(2, 3\), has dependent columns"),
         ([[1], [2, 3]], np.eye(2, 1), "could not be read"),
     ],
 )

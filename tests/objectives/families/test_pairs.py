@@ -272,6 +272,13 @@ def test_more_dimensions_than_classes_tell_are_filled_by_principal_components(na
     assert result.improvement > 0
 
 
+def test_columns_of_the_baseline_beyond_the_rank_are_zero():
+    rows = np.random.default_rng(0).standard_normal((5, 8))  # 4 directions
+    baseline = ldr.solve("nca", rows, 7, y=[0, 1, 0, 1, 0]).baseline_M
+    lengths = np.linalg.norm(baseline, axis=0)
+    assert np.count_nonzero(lengths) == 4 and lengths[:4].min() > 0.1
+
+
 # where no violation is left the value is 0 and its gradient rounding, whatever the tolerance
 @pytest.mark.filterwarnings("ignore::ldr.errors.ConvergenceWarning")
 @pytest.mark.parametrize("name", ["nca", "lmnn"])
