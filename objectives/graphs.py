@@ -288,8 +288,11 @@ def _first_of_equals(samples: Samples, rows: Integers, distances: Array, indices
 
 
 def _rows(samples: Samples) -> Matrix:
-    """Return the rows for scikit-learn; sparse rows are shifted to avoid cancellation."""
-    return shifted_rows(samples)[0] if samples.is_sparse else samples.dense()
+    """Return the rows for scikit-learn, shifted to avoid cancellation in squared distances."""
+    if samples.is_sparse:
+        return shifted_rows(samples)[0]
+    X = samples.dense()
+    return X - np.median(X, axis=0)  # whole numbers stay exact, and so do their ties
 
 
 def _symmetric_graph(

@@ -290,7 +290,7 @@ class SemiSupervisedDA(
         by = statistics.ledoit_wolf(rows.compact.rows.take(labelled))
 
         def how(found: Pencil, change: Change) -> Pencil:
-            return replace(found, B=found.B + change.of_matrix(by.added))
+            return replace(found, B=found.B + change.of_matrix(by.added), total=None)
 
         return rows.changed(how, shrinkage=float(by.coefficients[0]))
 

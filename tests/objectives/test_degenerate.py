@@ -13,7 +13,13 @@ from ldr.objectives import OrthogonalLDA, named
 from ldr.objectives.data.data import as_tuple
 from ldr.objectives.data.opening import as_samples
 from ldr.objectives.families.trace_ratio import TraceRatio
-from ldr.objectives.graphs import _tree, check_settled, nearest_others, neighbour_graph
+from ldr.objectives.graphs import (
+    _tree,
+    check_settled,
+    epsilon_graph,
+    nearest_others,
+    neighbour_graph,
+)
 from ldr.objectives.registry import REGISTRY
 from ldr.objectives.view import View
 from tests import real_data
@@ -427,6 +433,13 @@ def test_neighbours_far_from_zero_are_those_near_it(d):
     X = np.random.default_rng(0).integers(-500, 500, (400, d)).astype(float)
     near, far = (neighbour_graph(as_samples(X + shift), 5) for shift in (0.0, 1e9))
     assert abs(near - far).nnz == 0
+
+
+def test_lengths_of_edges_far_from_zero_are_those_near_it():
+    """scikit-learn computes lengths of rows of 16 or more columns from products."""
+    far = 1e6 + np.random.default_rng(0).standard_normal((40, 20))
+    graphs = [epsilon_graph(as_samples(X), 6.0, 10.0) for X in (far, far - 1e6)]
+    assert np.abs(graphs[0] - graphs[1]).max() < 1e-12
 
 
 @pytest.mark.parametrize(("filled", "by_tree"), [(2, True), (12, False)])

@@ -318,6 +318,20 @@ def test_slices_noise_and_labelled_rows():
     assert found.value == pytest.approx(best, rel=1e-9)
 
 
+def test_a_ridge_leaves_the_directions_that_shrinkage_adds():
+    """With fewer labelled rows than columns the optimum is outside of the span of the rows."""
+    X, y = few_rows()
+    X = X * np.arange(1.0, 61.0)
+    found = ldr.solve("semi-supervised-da", X, 2, y=y, mu=0.0, shrinkage="auto", ridge=1e-6)
+    Z = X - X.mean(axis=0)
+    means = np.array([Z[y == k].mean(axis=0) for k in range(3)])
+    between = (means.T * np.bincount(y)) @ means
+    s, sizes = coefficient(X), np.sum(Z**2, axis=0)
+    B = (1.0 - s) * Z.T @ Z + s * np.diag(sizes) + 1e-6 * sizes.mean() * np.eye(60)
+    best = scipy.linalg.eigh(between, B, eigvals_only=True)[-2:].sum()
+    assert found.value == pytest.approx(best, rel=1e-9)
+
+
 def test_columns_and_groups_that_are_constant():
     rng = np.random.default_rng(0)
     X = rng.standard_normal((30, 3))
