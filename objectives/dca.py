@@ -55,7 +55,8 @@ class DCA(Objective, transposed=False, weighted=True, scale_free=True, from_sums
     window : int
         T, the number of samples in each half of a window.
     ridge : float
-        Ridge added to the diagonal of C_0, relative to the mean of the diagonal.
+        Ridge added to the diagonal of C_0, relative to the mean eigenvalue in the span of the
+        samples.
     """
 
     name = "dca"

@@ -56,7 +56,8 @@ class ForeCA(Objective, transposed=False, weighted=True, scale_free=True, sparse
     segment : int, optional
         Number of samples in a segment, at least 4; by default 64, or the shortest trial's length.
     ridge : float
-        Constant added to the diagonal of C, relative to the mean of the diagonal.
+        Constant added to the diagonal of C, relative to the mean eigenvalue in the span of the
+        samples.
     """
 
     name = "foreca"

@@ -62,8 +62,9 @@ class DiscriminantMethod(
         minus the within-class scatter. The result's parameters contain the shrinkage intensities. A
         number s from 0 to 1 replaces each covariance C by (1 - s) C + s tr(C)/d I.
     ridge : float
-        Constant added to the diagonal of S_W, relative to the mean of the diagonal. If S_W is
-        singular, orthogonal LDA needs a ridge, and LDA without one is restricted to S_W's range.
+        Constant added to the diagonal of S_W, relative to the mean eigenvalue in the span of the
+        samples, or with shrinkage in all columns. If S_W is singular, orthogonal LDA needs a ridge,
+        and LDA without one is restricted to S_W's range.
     covariance_estimator : object, optional
         Estimator of the covariance of each class and of all rows, instead of shrinkage: an
         estimator of `sklearn.covariance`, or any object with `fit(X)` and `covariance_`. Rows are

@@ -118,8 +118,9 @@ class OPCA(Shrinking, NoiseMethod, transposed=False, scale_free=True):
     Parameters
     ----------
     ridge : float
-        Constant added to the diagonal of R, relative to the mean of the diagonal. If R is singular
-        and the ridge is 0, M is restricted to the range of R.
+        Constant added to the diagonal of R, relative to the mean eigenvalue in the span of signal
+        and noise, or with shrinkage in all columns. If R is singular and the ridge is 0, M is
+        restricted to the range of R.
     shrinkage : "auto" or None
         "auto" shrinks R towards its diagonal. The intensity is that of Ledoit and Wolf's rule for
         second moments, computed from columns divided by their root mean squares.
@@ -149,7 +150,8 @@ class GeneralisedContrast(NoiseMethod):
     Parameters
     ----------
     ridge : float
-        Constant added to the diagonal of C_target + C_background, relative to the diagonal's mean.
+        Constant added to the diagonal of C_target + C_background, relative to the mean eigenvalue
+        in the span of the samples.
     """
 
     ridge: float = number(0.0)
@@ -250,9 +252,9 @@ class DemixedPCA(Objective, weighted=True, transposed=False):
     sets of factors, and the matrix X_f is the sum of their contributions to the samples. As in the
     analysis of variance, the contribution of a set of factors is the mean over all other factors
     minus the contributions of its subsets. All combinations of levels have equal weight. Samples
-    are trials or their means. The penalty lambda is `ridge` times the mean diagonal of X'X.
-    Equivalently, the decoder D = M'A solves min ||X_f - XD'M'||_F^2 + lambda ||MD||_F^2. The top
-    eigenvectors are the exact solution. `parameters["explained_share"]` is the value divided by
+    are trials or their means. The penalty lambda is `ridge` times the mean nonzero eigenvalue of
+    X'X. Equivalently, the decoder D = M'A solves min ||X_f - XD'M'||_F^2 + lambda ||MD||_F^2. The
+    top eigenvectors are the exact solution. `parameters["explained_share"]` is the value divided by
     ||X_f||^2, the contributions' sum of squares. P = D.
 
     Use it when samples come from an experiment with several factors (stimulus, decision, time), to
@@ -265,7 +267,8 @@ class DemixedPCA(Objective, weighted=True, transposed=False):
     of : tuple of tuples of int
         Sets of factors whose contributions are added; a factor is the index of its column in y.
     ridge : float
-        Constant added to the diagonal of X'X, relative to the mean of the diagonal.
+        Constant added to the diagonal of X'X, relative to the mean eigenvalue in the span of the
+        samples.
     """
 
     name = "dpca"

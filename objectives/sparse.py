@@ -72,7 +72,8 @@ class SparseLDA(SparseMethod, predicts="classes"):
     penalty : float
         Weight of the penalty subtracted from the ratio, lambda >= 0; 0 gives orthogonal-lda.
     ridge : float
-        Constant added to the diagonal of S_W, relative to the mean of the diagonal.
+        Constant added to the diagonal of S_W, relative to the mean eigenvalue in the span of the
+        samples.
     """
 
     name = "sparse-lda"
@@ -114,7 +115,8 @@ class SparseCCA(SparseMethod, CorrelationMethod, relative_improvement=False):
     penalty : float
         Weight of the penalty subtracted from the correlation, lambda >= 0; 0 gives orthogonal-cca.
     ridge : float
-        Constants added to the diagonals of Caa and Cbb, relative to the means of the diagonals.
+        Constants added to the diagonals of Caa and Cbb, relative to the mean eigenvalues in the
+        spans of the samples.
     """
 
     name = "sparse-cca"

@@ -153,7 +153,8 @@ class PowerMethod(StatedMethod, weighted=True, transposed=False, scale_free=True
     Parameters
     ----------
     ridge : float
-        Constant added to the diagonal of B, relative to the mean of the diagonal.
+        Constant added to the diagonal of B, relative to the mean eigenvalue in the span of the
+        samples.
     """
 
     sense = "max"
@@ -398,7 +399,8 @@ class Xdawn(StatedMethod, weighted=True, transposed=False, scale_free=True):
     target : label, optional
         Class whose evoked response (mean trial) is enhanced; by default those of all classes are.
     ridge : float
-        Constant added to the diagonal of R, relative to the mean of the diagonal.
+        Constant added to the diagonal of R, relative to the mean eigenvalue in the span of the
+        samples.
     """
 
     name = "xdawn"
@@ -493,7 +495,8 @@ class SSD(StatedMethod, transposed=False, weighted=True, scale_free=True, sparse
     rate : float
         Number of samples per unit of time.
     ridge : float
-        Constant added to the diagonal of R, relative to the mean of the diagonal.
+        Constant added to the diagonal of R, relative to the mean eigenvalue in the span of the
+        samples.
     """
 
     name = "ssd"

@@ -201,7 +201,8 @@ class Shrinking(Objective):
         Wolf's rule gives for the standardised columns in two additional passes over the rows. The
         result's parameters contain the intensity.
     ridge : float
-        Constant added to the diagonal of the denominator, relative to the mean of the diagonal.
+        Constant added to the diagonal of the denominator, relative to the mean eigenvalue in the
+        span of the samples, or with shrinkage in all columns.
     """
 
     shrinkage: float | str | None = optional_word(("auto",))
@@ -252,8 +253,8 @@ class ShrinkingViews(Shrinking):
     ----------
     shrinkage : "auto" or None
         "auto" shrinks the covariance of the concatenated views towards its diagonal by Ledoit and
-        Wolf's rule. Covariances within and between views are shrunk with the same intensity, so
-        that no correlation exceeds 1. The result's parameters contain the intensity.
+        Wolf's rule. Covariances within and between views are shrunk with the same intensity s,
+        so that no correlation exceeds 1, and divided by 1 - s. The result's parameters contain s.
     """
 
     def opened(self, data: Data) -> tuple[list[Compact], JointShrinkage | None]:
