@@ -108,6 +108,8 @@ class Unwhitened:
     def sizes(self, sums: SumOfSquares) -> Array:
         """Return the length of each column before cancellation, the scale of rounding errors."""
         sizes = sums.sizes
+        if self.ridge > 0 and sums.total is not None:
+            sizes = np.maximum(sizes, np.sqrt(diagonal(sums.total)))
         return sizes if self.behind is None else np.maximum(sizes, length(sizes) * self.behind)
 
     def known(self, sums: SumOfSquares) -> SumOfSquares:

@@ -341,6 +341,18 @@ def test_noise_along_a_line_has_rank_one():
     assert "has rank 1 of 6" in note
 
 
+def test_a_ridge_of_noise_along_a_line_beside_columns_without_noise():
+    """Rounding errors of these columns are those of the signal."""
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((8, 20))
+    noise = np.outer(rng.integers(-3, 4, 22), 1e3 * (np.arange(20) % 3))
+    result = ldr.solve("opca", (X, noise), 1, ridge=1e-6)
+    R, C = noise.T @ noise / len(noise), np.cov(X.T, bias=True)
+    B = R + 1e-6 * R.trace() / 8 * np.eye(20)  # samples and noise vary in 8 dimensions
+    best = scipy.linalg.eigh(C, B, eigvals_only=True)[-1]
+    assert result.value == pytest.approx(best, rel=1e-7)
+
+
 def test_noise_far_smaller_than_the_mean_of_the_signal():
     rng = np.random.default_rng(0)
     X, noise = 3.0 + rng.standard_normal((20, D)), collinear(rng.standard_normal((30, D)), 1e-5)
