@@ -317,13 +317,13 @@ def is_asked(name: str, r: object) -> bool:
     return False
 
 
-def check_r(r: object, objective: Objective, data: Data) -> int:
+def check_r(r: object, objective: Objective, data: Data, name: str = "r") -> int:
     """Return r if it is an integer between the objective's smallest and largest dimension."""
     if isinstance(r, bool) or not isinstance(r, (int, np.integer)):
-        raise ArgumentError(f"r must be a whole number, got {r!r}")
+        raise ArgumentError(f"{name} must be a whole number, got {r!r}")
     least, d = least_r(objective), objective.largest_r(data)
     if not least <= r <= d:
-        raise ArgumentError(f"r = {r} is out of range: expected {least} <= r <= d = {d}")
+        raise ArgumentError(f"{name} = {r} is out of range: expected {least} <= {name} <= d = {d}")
     return int(r)
 
 

@@ -118,10 +118,10 @@ def _bare(found: re.Match[str]) -> str:
     return f"_{found[1]}" if found[1] else f"^{found[2]}"
 
 
-def described(text: str | None) -> dict[str, str]:
-    """Return the docstring's entry for each parameter; several names may share an entry."""
+def described(text: str | None, section: str = "Parameters") -> dict[str, str]:
+    """Return the entry of each name in a docstring's section; several names may share an entry."""
     lines = inspect.cleandoc(text or "").splitlines()
-    first, last = _section(lines)
+    first, last = _section(lines, section)
     entries: dict[str, str] = {}
     names: list[str] = []
     for line in lines[first:last]:
@@ -132,11 +132,11 @@ def described(text: str | None) -> dict[str, str]:
     return {name: entry.rstrip() for name, entry in entries.items()}
 
 
-def _section(lines: list[str]) -> tuple[int, int]:
-    """Return the first and last line of the parameters' entries in a docstring."""
-    if "Parameters" not in lines:
+def _section(lines: list[str], section: str = "Parameters") -> tuple[int, int]:
+    """Return the first and last line of the entries in a docstring's section."""
+    if section not in lines:
         return len(lines), len(lines)
-    first = last = lines.index("Parameters") + 2
+    first = last = lines.index(section) + 2
     while last < len(lines) and (not lines[last] or lines[last][0] == " " or " :" in lines[last]):
         last += 1
     return first, last

@@ -3,25 +3,27 @@
 from __future__ import annotations
 
 import inspect
-import re
 import sys
-from abc import abstractmethod
-from collections.abc import Callable, Mapping, Sequence
-from contextlib import nullcontext
+from collections.abc import Mapping, Sequence
+from contextlib import nullcontext, suppress
 from dataclasses import fields, replace
-from functools import wraps
 from importlib.util import find_spec
 from itertools import chain
 from typing import TYPE_CHECKING, Any, Self, TypeAlias
 
 import numpy as np
-from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
+from sklearn.base import (
+    BaseEstimator,
+    ClassifierMixin,
+    ClassNamePrefixFeaturesOutMixin,
+    TransformerMixin,
+)
 from sklearn.utils.metaestimators import available_if
-from sklearn.utils.validation import check_array, check_is_fitted, validate_data
+from sklearn.utils.validation import check_array, check_is_fitted, column_or_1d, validate_data
 
 from ldr.cross_validation import score
 from ldr.errors import in_words
-from ldr.inputs import aligned, check_observers, is_asked, least_r, opened
+from ldr.inputs import aligned, check_observers, check_r, is_asked, opened
 from ldr.objectives.data.array_types import in_library_of, is_annotated, is_dask
 from ldr.objectives.data.data import Data, Samples, as_tuple, single
 from ldr.objectives.data.opening import as_samples, brought
@@ -33,22 +35,21 @@ from ldr.objectives.data.sample_metadata import (
     distinct,
     is_text,
 )
-from ldr.objectives.data.stored import AccumulatedSamples, Totals
+from ldr.objectives.data.stored import AccumulatedSamples
 from ldr.objectives.objective import Objective
 from ldr.objectives.parameters import OF_Y, Need
-from ldr.objectives.pls import PLSRegression
 from ldr.objectives.prediction import LinearPredictor
-from ldr.objectives.registry import REGISTRY
+from ldr.objectives.statistics.covariance import Variation
 from ldr.observers import Log, Progress
-from ldr.projecting import predicted
+from ldr.projecting import predicted, views_of
 from ldr.result import Result
 from ldr.rotation import ROTATIONS
-from ldr.solvers.checks import choice, flag, whole
+from ldr.solvers.checks import choice, flag
 from ldr.solvers.errors import ArgumentError, DataError, SingularError, warn
 from ldr.solvers.manifolds import Array
 from ldr.solving import solve
 from ldr.trial_layout import Trials, as_trials
-from ldr.types import Dimension, Labels, PerRow, PerView, Rows, Start, XandY
+from ldr.types import Argument, Dimension, Labels, PerRow, PerView, Rows, Start, XandY
 
 if TYPE_CHECKING:
     from sklearn.utils import Tags
@@ -62,62 +63,19 @@ _PASSED = (
 # Parameters of every estimator, with their defaults; most are passed to `ldr.solve`.
 OPTIONS = {name: inspect.signature(solve).parameters[name].default for name in _PASSED}
 OPTIONS |= {"verbose": False, "warm_start": False, "rotation": None}
-# scikit-learn's names of some parameters, with the corresponding names in ldr.
-ELSEWHERE = {"max_iter": "max_iterations", "tol": "tolerance", "scale": "standardise"}
 
-
-def keeping(own: inspect.Signature, name: str, hint: str = "") -> Callable[..., None]:
-    """Return an `__init__` that stores its arguments: the given parameters and OPTIONS.
-
-    - hint: last sentence of the error for any other argument
-    """
-    options = [
-        inspect.Parameter(option, inspect.Parameter.KEYWORD_ONLY, default=default)
-        for option, default in OPTIONS.items()
-    ]
-    signature = own.replace(parameters=[*own.parameters.values(), *options])
-
-    def __init__(self: object, *args: object, **kwargs: object) -> None:
-        for unknown in kwargs.keys() - signature.parameters.keys():
-            called = f"; {unknown} is called {ELSEWHERE[unknown]}" if unknown in ELSEWHERE else ""
-            raise ArgumentError(
-                f"{name} has no parameter {unknown!r}, expected one of "
-                f"{', '.join([*signature.parameters][1:])}{called}{hint}"
-            )
-        try:
-            given = signature.bind(self, *args, **kwargs)
-        except TypeError as error:
-            raise TypeError(f"{name}: {error}") from None
-        given.apply_defaults()
-        vars(self).update(list(given.arguments.items())[1:])
-
-    __init__.__signature__ = signature  # type: ignore[attr-defined]
-    __init__.__qualname__ = f"{name}.__init__"
-    return __init__
-
-
-def from_sums(estimator: Projection) -> bool:
-    """Return True if the method depends only on sums over rows, so that blocks can be added."""
-    try:
-        return estimator._objective().traits.from_sums
-    except ArgumentError:  # `fit` will report the invalid parameter
-        return False
-
-
-def of_points(estimator: Projection) -> bool:
-    """Return True if X holds samples; a matrix of distances has no inverse map."""
-    return Need.DISTANCES not in estimator._known_objective().needs
-
-
-def predicts(estimator: Projection) -> bool:
-    """Return True if the method predicts a response, a class or a view of new samples."""
-    return bool(estimator._known_objective().traits.predicts)
+# Decorators of methods that depend on the objective: rows can be added in blocks if it needs only
+# sums, and a matrix of distances has no inverse map and no score.
+from_sums = available_if(lambda made: made._known_objective().traits.from_sums)
+of_points = available_if(lambda made: Need.DISTANCES not in made._known_objective().needs)
+predicts = available_if(lambda made: bool(made._known_objective().traits.predicts))
 
 
 class Projection(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
     """Base class of the estimators, which project samples X to n_components dimensions.
 
-    A subclass has `n_components` and the names in OPTIONS as parameters, and defines the objective.
+    A subclass has as parameters `n_components`, the fields of the objective's class `_method` and
+    the names in OPTIONS.
 
     Attributes
     ----------
@@ -129,11 +87,6 @@ class Projection(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
         Mean of the samples, which is subtracted before the map; a pair for two views.
     explained_variance_, explained_variance_ratio_, singular_values_ : ndarray (n_components,)
         As in scikit-learn's PCA, for methods whose map has orthonormal rows.
-    noise_variance_ : float or ndarray (n_features,)
-        Noise variance of models with a likelihood.
-    x_weights_, y_weights_, x_loadings_, y_loadings_ : ndarray (n_features, n_components)
-        For two views: weights are the coefficients of features in components, loadings are the
-        coefficients of components in features.
     n_iter_, n_components_, n_features_in_ : int
         Iterations of the solver (0 for a closed form), number of components, number of features.
     feature_names_in_ : ndarray of str
@@ -145,27 +98,21 @@ class Projection(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
     rotation: str | None
     verbose: bool
     warm_start: bool
-    n_features_in_: int
-    feature_names_in_: np.ndarray
-    n_samples_seen_: int
-    result_: Result
     components_: PerView
-    mean_: PerView
-    _totals: tuple[Totals, ...]
-    _classes: np.ndarray | None
+    _totals: tuple[dict[bytes, Any], ...]
+    _method: type[Objective]
 
-    def __init_subclass__(cls, **options: object) -> None:
-        super().__init_subclass__(**options)
-        if vars(cls).get("__doc__"):
-            cls.__doc__ = _with_attributes(cls.__doc__ or "")
-
-    @abstractmethod
     def _objective(self) -> Objective:
         """The objective with its parameters."""
+        of = fields(self._method)  # type: ignore[arg-type]
+        return self._method(**{field.name: getattr(self, field.name) for field in of})
 
-    @abstractmethod
     def _known_objective(self) -> Objective:
         """An objective with the same views and needs, also if parameters are invalid."""
+        try:
+            return self._objective()
+        except ArgumentError:  # `fit` will report any invalid parameter
+            return self._method()
 
     def fit(
         self,
@@ -202,12 +149,12 @@ class Projection(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
         self
         """
         objective = self._objective()
-        samples, y = self._given(objective, X, y, background, reset=True)
+        samples, y = self._given(objective, X, y, background, reset=True, minimum_rows=2)
         for name in ("n_samples_seen_", "_totals", "_classes"):  # `fit` discards earlier samples
             self.__dict__.pop(name, None)
         return self._solve(objective, samples, y, sample_weight=sample_weight, groups=groups)
 
-    @available_if(from_sums)
+    @from_sums
     def partial_fit(
         self,
         X: Rows,
@@ -249,43 +196,41 @@ class Projection(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
         begun = hasattr(self, "_totals")
         if not begun and hasattr(self, "result_"):
             warn("partial_fit ignores the samples given to fit earlier", UserWarning)
-        samples, y = self._given(objective, X, y, background, reset=not begun, minimum_rows=1)
+        samples, y = self._given(objective, X, y, background, reset=not begun)
         if Need.RESPONSE in objective.needs and is_text(y):
             raise DataError(
                 "y holds labels as text, which partial_fit does not take as a response: use fit, "
                 "or code each class as a column of zeros and ones"
             )
-        blocks = as_tuple(samples)
-        if objective.views > 1 and len({block.n for block in blocks}) > 1:
-            rows = " and ".join(str(block.n) for block in blocks)
-            raise DataError(f"the views have {rows} rows, expected the same number")
+        blocks, n = as_tuple(samples), as_tuple(samples)[0].n
+        if objective.views > 1 and any(block.n != n for block in blocks):
+            counts = " and ".join(str(block.n) for block in blocks)
+            raise DataError(f"the views have {counts} rows, expected the same number")
         if any(block.has_nan for block in blocks):
             raise DataError("X has missing values (NaN), which partial_fit does not take: use fit")
         before = self._totals if begun else ({},) * len(blocks)
-        views = tuple(
-            AccumulatedSamples.of(block.in_memory(), sums)
-            for block, sums in zip(blocks, before, strict=True)
-        )
+        rows = (block.in_memory() for block in blocks)
+        views = tuple(map(AccumulatedSamples.of, rows, before))
         known = None
         if Need.LABELS in objective.needs:
-            known = self._known_classes(y, blocks[0].n, classes)
-            y = CodedLabels.of(y, blocks[0].n, known)
+            known = self._known_classes(y, n, classes)
+            y = CodedLabels.of(y, n, known)
         self._solve(objective, single(views), y, sample_weight=sample_weight, groups=groups)
         self._totals, self._classes = tuple(view.totals for view in views), known
-        self.n_samples_seen_ = getattr(self, "n_samples_seen_", 0) + blocks[0].n
+        self.n_samples_seen_ = getattr(self, "n_samples_seen_", 0) + n
         return self
 
     def _known_classes(self, y: PerRow, n: int, classes: Labels) -> np.ndarray:
         """Return all labels, which the first call determines."""
-        given = None if classes is None else distinct(as_array(classes, "classes"), "classes")[0]
-        if given is not None and len(given) == 0:
-            raise DataError("classes is empty, expected all labels, or None")
         known = getattr(self, "_classes", None)
-        if known is None:
-            return as_labels(y, n, smallest_class=1)[1] if given is None else given
-        if given is not None and not np.array_equal(given, known):
+        if classes is None:
+            return as_labels(y, n)[1] if known is None else known
+        given = distinct(as_array(classes, "classes"), "classes")[0]
+        if len(given) == 0:
+            raise DataError("classes is empty, expected all labels, or None")
+        if known is not None and not np.array_equal(given, known):
             raise DataError(f"classes = {given} differ from the classes of the first call, {known}")
-        return known
+        return given
 
     def transform(self, X: Rows) -> Rows:
         """Project samples: Y = (X - mean_) components_'.
@@ -301,11 +246,14 @@ class Projection(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
         """
         check_is_fitted(self)
         if is_dask(X):
-            return self.result_.transform(X)
+            return self._projected(X)
         samples = self._samples(self._known_objective(), X, reset=False)
-        return in_library_of(X, in_precision_of(samples, self.result_.transform(samples)))
+        return in_library_of(X, in_precision_of(samples, self._projected(samples)))
 
-    @available_if(of_points)
+    def _projected(self, X: Rows) -> Rows:
+        return self.result_.transform(X)
+
+    @of_points
     def inverse_transform(self, X: Rows) -> Array:
         """Return the samples nearest to the mean among all samples with the projections X.
 
@@ -326,9 +274,18 @@ class Projection(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
             The estimator has a feature map before the projection, such as a kernel's.
         """
         check_is_fitted(self)
-        return self._lift(X, self.result_.P, self.result_.mean, self.result_.scale)
+        return self._lifted([X])[0]
 
-    @available_if(predicts)
+    def _lifted(self, given: Sequence[Rows]) -> tuple[Array, ...]:
+        """Return the samples nearest to the mean with the given projections of the first views."""
+        result = self.result_
+        if any(as_tuple(result.features)):
+            raise ArgumentError("the feature map before the projection has no inverse")
+        scales = (1.0,) * len(given) if result.scale is None else as_tuple(result.scale)
+        maps = zip(as_tuple(result.P), as_tuple(result.mean), scales, strict=False)
+        return tuple(_nearest(Y, *each) for Y, each in zip(given, maps, strict=False))
+
+    @predicts
     def predict(self, X: Rows) -> Rows:
         """Predict the class, response or second view of each sample; see `ldr.Result.predict`.
 
@@ -342,7 +299,7 @@ class Projection(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
         """
         return self._predicted(X)
 
-    @available_if(of_points)
+    @of_points
     def score(
         self,
         X: Rows,
@@ -367,22 +324,17 @@ class Projection(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
         """
         check_is_fitted(self)
         objective = self._objective()
-        data, y = self._given(objective, X, y, background, reset=False, minimum_rows=1)
+        data, y = self._given(objective, X, y, background, reset=False)
         return score(self.result_, data, y, sample_weight=sample_weight, groups=groups)
 
     def _given(
-        self,
-        objective: Objective,
-        X: Rows,
-        y: PerRow,
-        background: Rows,
-        *,
-        reset: bool,
-        minimum_rows: int = 2,
+        self, objective: Objective, X: Rows, y: PerRow, background: Rows, **rows: Any
     ) -> XandY:
-        """Return X, or a pair, and y in the form for `ldr.solve`."""
+        """Return X, or a pair, and y in the form for `ldr.solve`; for **rows see `_samples`."""
         y = aligned(X, y, "y", "X")
-        samples: Rows = self._samples(objective, X, reset=reset, minimum_rows=minimum_rows)
+        if isinstance(self, ClassifierMixin) and getattr(y, "ndim", 1) == 2:
+            y = column_or_1d(y, warn=True)
+        samples: Rows = self._samples(objective, X, **rows)
         if y is None and _requires_y(objective):
             raise DataError(
                 f"{type(self).__name__} requires y to be passed, but the target y is None"
@@ -394,7 +346,10 @@ class Projection(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
                 raise DataError(f"{type(self).__name__} needs background=, the background samples")
             return (samples, other_rows(background, "background")), None
         y = brought(y)
-        return samples, _numbers(y) if Need.RESPONSE in objective.needs else y
+        if Need.RESPONSE in objective.needs and as_array(y).dtype.kind == "O":
+            with suppress(TypeError, ValueError):  # text remains, and is read as labels
+                y = as_array(y).astype(np.float64)
+        return samples, y
 
     @in_words
     def _samples(
@@ -423,7 +378,6 @@ class Projection(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
             X,
             reset=reset,
             accept_sparse="csr",
-            dtype="numeric",
             ensure_min_samples=minimum_rows,
             ensure_all_finite=distances,  # `as_samples` reports where X has missing values
             ensure_non_negative=distances,
@@ -446,25 +400,20 @@ class Projection(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
 
     def _solve(self, objective: Objective, samples: PerView, y: PerRow, **beside: PerRow) -> Self:
         """Fit the projection and set the fitted attributes."""
-        r, rotation, verbose = self.n_components, self.rotation, self.verbose
-        if r is not None:
-            r = r if is_asked("n_components", r) else whole("n_components", r, least_r(objective))
+        r, verbose = self.n_components, self.verbose
         options = {name: getattr(self, name) for name in _PASSED}
         if isinstance(options["random_state"], np.random.RandomState):  # NumPy's legacy generator
             options["random_state"] = int(options["random_state"].randint(np.iinfo(np.int32).max))
         # scikit-learn accepts integers for verbose; ldr requires True or False.
         followed = flag("verbose", bool(verbose) if type(verbose) is int else verbose)
-        if rotation is not None:
-            choice("rotation", rotation, tuple(ROTATIONS))
+        if self.rotation is not None:
+            choice("rotation", self.rotation, tuple(ROTATIONS))
         try:
             data = opened(objective, samples, y, **beside)
-            most = objective.largest_r(data)
             if r is None:
-                r = self._most(objective, data, most)
-            if isinstance(r, int) and r > most:
-                raise ArgumentError(
-                    f"n_components = {r} is out of range: expected n_components <= {most}"
-                )
+                r = self._most(objective, data, objective.largest_r(data))
+            elif not is_asked("n_components", r):
+                r = check_r(r, objective, data, "n_components")
             if flag("warm_start", self.warm_start) and hasattr(self, "result_"):
                 options["start"] = self._last(data)
             with self._follower() if followed else nullcontext() as follower:
@@ -472,17 +421,20 @@ class Projection(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
                     check_observers(options["observers"])
                     options["observers"] = [*options["observers"], follower]
                 result = solve(objective, data, r, **options)
-            self.result_ = result if rotation is None else result.rotate(rotation)
-            self.n_iter_ = result.run.iterations
+            self.result_ = result.rotate(self.rotation) if self.rotation else result
         except (ArgumentError, DataError, SingularError) as error:  # add X's shape to the message
             shape = f"n_samples = {as_tuple(samples)[0].n}, n_features = {self.n_features_in_}"
             raise type(error)(f"{error} ({shape})") from error
         first = as_tuple(samples)[0]
-        self.components_ = in_precision_of(first, self.result_.P)
-        self.mean_ = in_precision_of(first, self.result_.mean)
-        for name, value in _by_other_names(self.result_).items():
-            setattr(self, name, in_precision_of(first, value))
+        self._set(first, self._attributes())
         return self
+
+    def _set(self, rows: Samples, found: dict[str, Argument]) -> None:
+        """Set attributes in the precision of the rows; remove those that are None."""
+        for name, value in found.items():
+            self.__dict__.pop(name, None)
+            if value is not None:
+                setattr(self, name, in_precision_of(rows, value))
 
     def _follower(self) -> Progress | Log:
         """Return `Progress` on a terminal; elsewhere `Log`, with a line for each iteration."""
@@ -491,13 +443,13 @@ class Projection(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
 
     def _last(self, data: Data) -> Start:
         """The solution of the previous fit, where a warm start begins."""
-        for view, M in zip(data.views, as_tuple(self.result_.M), strict=False):
-            if self.result_.features is None and view.d != len(M):
-                raise ArgumentError(
-                    f"The new inputs dimensionality ({view.d}) does not match the input "
-                    f"dimensionality of the previously learned transformation ({len(M)}). Fit a "
-                    "clone, or give warm_start=False"
-                )
+        d, before = data.samples.d, len(as_tuple(self.result_.M)[0])
+        if self.result_.features is None and d != before:
+            raise ArgumentError(
+                f"The new inputs dimensionality ({d}) does not match the input dimensionality of "
+                f"the previously learned transformation ({before}). Fit a clone, or give "
+                "warm_start=False"
+            )
         return self.result_.M
 
     def _most(self, objective: Objective, data: Data, most: int) -> int:
@@ -509,28 +461,52 @@ class Projection(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
         samples = self._samples(self._known_objective(), X, reset=False)
         return in_precision_of(samples, predicted(self.result_, samples, 0, question))
 
-    def _lift(self, Y: Rows, P: Array, mean: Array, scale: Array | None) -> Array:
-        """Map Y back to the nearest samples, in the units of the fit."""
-        if any(as_tuple(self.result_.features)):
-            raise ArgumentError("the feature map before the projection has no inverse")
-        given = as_samples(Y, "X", 1)
-        if given.d != len(P):
-            raise ArgumentError(f"X has {given.d} columns, expected n_components = {len(P)}")
-        units = 1.0 if scale is None else scale
-        P = P * units
-        with np.errstate(over="ignore"):
-            orthonormal = np.allclose(P @ P.T, np.eye(len(P)), rtol=0, atol=1e-12)
-        back = P if orthonormal else np.linalg.pinv(P).T
-        return in_precision_of(given, given.dense() @ back * units + mean)
-
     @property
-    def n_components_(self) -> int:
+    def _variation(self) -> Variation:
+        """Covariances of the components of a single view, whose samples can be read again."""
         check_is_fitted(self)
-        return self.result_.r
+        (seen,) = self.result_.directions.variations
+        assert seen is not None
+        return seen
+
+    def _attributes(self) -> dict[str, Argument]:
+        """Return the fitted attributes with scikit-learn's names.
+
+        Variances are over n - 1, as in scikit-learn's PCA, and only for orthonormal maps.
+        """
+        result = self.result_
+        found = {"components_": result.P, "mean_": result.mean, "n_components_": result.r}
+        found["n_iter_"] = result.run.iterations
+        seen = result.directions.variations
+        if len(seen) == 1 and seen[0] is not None and result.directions.orthonormal:
+            variances, n = seen[0].variances, seen[0].n
+            found["explained_variance_"] = variances * (n / max(n - 1, 1))
+            found["explained_variance_ratio_"] = seen[0].shares
+            found["singular_values_"] = np.sqrt(n * variances)
+        for name in {"noise_variance", "noise_variances"} & result.parameters.keys():
+            found["noise_variance_"] = result.parameters[name]
+        if result.predictors and isinstance(first := result.predictors[0], LinearPredictor):
+            # PLS predicts the response, or the second view if there is no response.
+            coefficients = first.B.T @ first.P
+            offsets = first.mean - coefficients @ as_tuple(result.mean)[0]
+            found["coef_"] = coefficients[0] if first.flat else coefficients
+            found["intercept_"] = float(offsets[0]) if first.flat else offsets
+        return found
 
     @property
     def _n_features_out(self) -> int:
         return self.result_.r
+
+
+def _nearest(Y: Rows, P: Array, mean: Array, scale: Array | float) -> Array:
+    """Return the rows nearest to the mean with projections Y, for columns in units of `scale`."""
+    given, P = as_samples(Y, "X", 1), P * scale
+    if given.d != len(P):
+        raise ArgumentError(f"X has {given.d} columns, expected n_components = {len(P)}")
+    with np.errstate(over="ignore"):
+        orthonormal = np.allclose(P @ P.T, np.eye(len(P)), rtol=0, atol=1e-12)
+    back = P if orthonormal else np.linalg.pinv(P).T
+    return in_precision_of(given, given.dense() @ back * scale + mean)
 
 
 def _requires_y(objective: Objective) -> bool:
@@ -557,12 +533,7 @@ def other_rows(given: Rows, name: str) -> Samples:
     if framed or is_annotated(given) or is_dask(given):
         return as_samples(given, name, 1)
     array = check_array(
-        given,
-        accept_sparse="csr",
-        ensure_2d=False,
-        dtype="numeric",
-        ensure_all_finite=False,
-        input_name=name,
+        given, accept_sparse="csr", ensure_2d=False, ensure_all_finite=False, input_name=name
     )
     return as_samples(array[:, None] if array.ndim == 1 else array, name, 1)
 
@@ -576,57 +547,6 @@ def in_precision_of(rows: Rows, found: PerView) -> PerView:
     return found.astype(np.float32) if getattr(found, "dtype", None) == np.float64 else found
 
 
-def _numbers(y: PerRow) -> PerRow:
-    """Convert a response of Python objects to numbers, if all objects are numbers."""
-    array = as_array(y)
-    if array.dtype.kind != "O":
-        return y
-    try:
-        return array.astype(np.float64)
-    except (TypeError, ValueError):
-        return y
-
-
-def _by_other_names(result: Result) -> dict[str, float | Array]:
-    """Return the attributes with scikit-learn's names that are defined for the result.
-
-    Variances are over n - 1, as in scikit-learn's PCA, and only for orthonormal maps. Weights are
-    coefficients of features in a component, (X - mean) weights. Loadings are least squares
-    coefficients of components in a feature.
-    """
-    seen = result.directions.variations
-    found: dict[str, float | Array | None] = {}
-    if len(seen) == 1 and seen[0] is not None and result.directions.orthonormal:
-        variances, n = seen[0].variances, seen[0].n
-        found["explained_variance_"] = variances * (n / max(n - 1, 1))
-        found["explained_variance_ratio_"] = seen[0].shares
-        found["singular_values_"] = np.sqrt(n * variances)
-    for name in ("noise_variance", "noise_variances"):
-        if name in result.parameters:
-            found["noise_variance_"] = result.parameters[name]
-    if isinstance(result.objective, PLSRegression):
-        (predictor,) = result.predictors
-        assert isinstance(predictor, LinearPredictor)
-        found["x_rotations_"], found["x_loadings_"] = result.P.T, loadings_of(result)[0]
-        # scikit-learn's x_rotations_ are orthonormal x_weights_ times a triangular matrix.
-        Q, R = np.linalg.qr((result.P * (1.0 if result.scale is None else result.scale)).T)
-        found["x_weights_"], found["y_weights_"] = Q * np.sign(np.diag(R)), predictor.B.T
-        # Loadings of the response below 1e-13 of the largest are rounding errors.
-        found["y_rotations_"] = np.asarray(np.linalg.pinv(predictor.B, rcond=1e-13))
-        found["y_loadings_"] = predictor.B.T
-    if isinstance(result.P, tuple) and len(result.P) == 2:  # scikit-learn's PLS has two views only
-        for view, P, loading in zip("xy", result.P, loadings_of(result), strict=True):
-            found[f"{view}_weights_"] = found[f"{view}_rotations_"] = P.T
-            found[f"{view}_loadings_"] = loading
-    if result.predictors and isinstance(first := result.predictors[0], LinearPredictor):
-        # PLS predicts the response, or the second view if there is no response.
-        coefficients = first.B.T @ first.P
-        offsets = first.mean - coefficients @ as_tuple(result.mean)[0]
-        found["coef_"] = coefficients[0] if first.flat else coefficients
-        found["intercept_"] = float(offsets[0]) if first.flat else offsets
-    return {name: value for name, value in found.items() if value is not None}
-
-
 def loadings_of(result: Result) -> list[Array | None]:
     """Return the coefficients (d, r) of components in the columns of each view."""
     seen = result.directions.variations
@@ -635,17 +555,6 @@ def loadings_of(result: Result) -> list[Array | None]:
         None if one is None else (one.loadings.T * scale).T
         for one, scale in zip(seen, scales, strict=True)
     ]
-
-
-def _with_attributes(text: str) -> str:
-    """A class's docstring with the attributes of all estimators after its parameters."""
-    text, heading = inspect.cleandoc(text), "Attributes\n----------\n"
-    if "\nParameters\n" not in text or heading in text:
-        return text
-    attributes = inspect.cleandoc(Projection.__doc__ or "").partition(heading)[2]
-    behind = re.search(r"^(See Also|References|Examples)\n-", text, re.MULTILINE)
-    at = len(text) if behind is None else behind.start()
-    return f"{text[:at].rstrip()}\n\n{heading}{attributes.rstrip()}\n\n{text[at:]}"
 
 
 class TwoViews(Projection):
@@ -661,6 +570,12 @@ class TwoViews(Projection):
     views : sequence of column groups, or a dict of them by name, optional
         For each view a list of column numbers or names, or a slice: X then holds all views in one
         array, as in a Pipeline, and `transform` joins the components of all views.
+
+    Attributes
+    ----------
+    x_weights_, y_weights_, x_loadings_, y_loadings_ : ndarray (n_features, n_components)
+        For two views: weights are the coefficients of features in components, loadings are the
+        coefficients of components in features.
     """
 
     views: Views | None = None
@@ -681,20 +596,27 @@ class TwoViews(Projection):
             set, one array of the projections side by side.
         """
         check_is_fitted(self)
-        if self.views is not None:
-            views = self._grouped(self._known_objective(), X, reset=False)
-            first = as_tuple(views)[0]
-            return in_precision_of(first, np.hstack(as_tuple(self.result_.transform(views))))
         if not isinstance(self.components_, tuple):  # with one view `components_` is an array
             return super().transform(X)
-        if y is None and _all_views(X):
-            return in_precision_of(_apart(X)[0], self.result_.transform(X))
-        first = X if is_dask(X) else self._samples(self._known_objective(), X, reset=False)
-        if y is not None:
-            found = self.result_.transform((first, *other_views(y)))
-        else:
-            found = _first_view(self.result_).transform(first)
-        return found if is_dask(X) else in_precision_of(first, found)
+        objective, result, first = self._known_objective(), self.result_, X
+        if self.views is not None:
+            views = self._grouped(objective, X, reset=False)
+            return in_precision_of(as_tuple(views)[0], np.hstack(as_tuple(result.transform(views))))
+        if y is None and (views := _apart(X)):
+            return in_precision_of(views[0], result.transform(X))
+        if not is_dask(X):
+            first = self._samples(objective, X, reset=False)
+        if y is None:
+            return in_precision_of(first, _first_view(result).transform(first))
+        return in_precision_of(first, result.transform((first, *other_views(y))))
+
+    def _attributes(self) -> dict[str, Argument]:
+        found, result = super()._attributes(), self.result_
+        if isinstance(result.P, tuple) and len(result.P) == 2:  # scikit-learn has two views only
+            for view, P, loading in zip("xy", result.P, loadings_of(result), strict=True):
+                found[f"{view}_weights_"] = found[f"{view}_rotations_"] = P.T
+                found[f"{view}_loadings_"] = loading
+        return found
 
     def _grouped(self, objective: Objective, X: Rows, **rows: Any) -> PerView:
         """Return the views in the columns of X, by name if `views` is a dict."""
@@ -772,16 +694,16 @@ class TwoViews(Projection):
                 "several views: leave out views="
             )
         if self.views is not None:
-            return self._grouped(objective, X, **{"minimum_rows": 2, **rows}), None
-        names = None
-        if objective.views > 1 and y is None and _all_views(X):
-            names = tuple(X) if isinstance(X, dict) else None
-            X, y = _apart(X)
+            return self._grouped(objective, X, **rows), None
+        names: tuple[object, ...] = ()
+        if objective.views > 1 and y is None and (views := _apart(X)):
+            names = tuple(X) if isinstance(X, dict) else ()
+            X, y = views[0], views[1:]
         given, response = super()._given(objective, X, y, background, **rows)
         if rows["reset"]:  # y has been checked: it is no ragged list
-            alone = y is not None and not are_views(y) and not is_annotated(y)
+            alone = not (y is None or are_views(y) or is_annotated(y))
             self._flat = alone and (getattr(y, "ndim", None) or as_array(y).ndim) == 1
-        return given if names is None else dict(zip(names, given, strict=True)), response
+        return dict(zip(names, given, strict=True)) if names else given, response
 
     def _predicted(self, X: Rows, question: str = "predict") -> Array:
         if self.views is not None:
@@ -810,9 +732,10 @@ class TwoViews(Projection):
             return super().inverse_transform(X)
         if self.views is not None:
             return self._ungrouped(X)
-        if y is None and _all_views(X):
-            X, y = _apart(X)
-        return single(self._lifted((X, *y) if isinstance(y, (list, tuple)) else (X, y)))
+        if y is None and _apart(X):
+            return self._lifted(views_of(X, len(self.components_), self.result_.view_names))
+        others = y if isinstance(y, (list, tuple)) else () if y is None else (y,)
+        return single(self._lifted([X, *others]))
 
     def _ungrouped(self, X: Rows) -> Array:
         """Map projections of all views side by side back to the columns of X."""
@@ -829,22 +752,11 @@ class TwoViews(Projection):
             found[:, group] = part
         return found
 
-    def _lifted(self, given: Sequence[Rows]) -> tuple[Array, ...]:
-        """Map the projections of the given views back to their columns."""
-        scales = self.result_.scale or (None,) * len(self.components_)
-        views = zip(given, self.result_.P, self.result_.mean, scales, strict=False)
-        return tuple(self._lift(Y, *view) for Y, *view in views if Y is not None)
 
-
-def _all_views(X: PerView) -> bool:
-    """Return True for a list or a dict of two views or more."""
-    return (isinstance(X, dict) or are_views(X)) and len(X) > 1
-
-
-def _apart(X: PerView) -> tuple[Rows, PerRow]:
-    """Return the first view and a list of the others, from a list or dict of all views."""
-    first, *others = X.values() if isinstance(X, dict) else X
-    return first, others
+def _apart(X: PerView) -> tuple[Rows, ...]:
+    """Return the views in a list or a dict of two or more; otherwise an empty tuple."""
+    views = tuple(X.values() if isinstance(X, dict) else X if are_views(X) else ())
+    return views if len(views) > 1 else ()
 
 
 def _first_view(result: Result) -> Result:
@@ -856,78 +768,3 @@ def _first_view(result: Result) -> Result:
         features=None if result.features is None else result.features[0],
         feature_names=result.feature_names[0],
     )
-
-
-# Inputs in addition to X and y, each accepted by some methods only.
-_BESIDE = ("background", "sample_weight", "groups")
-
-
-def taken_by(method: type[Objective]) -> tuple[str, ...]:
-    """Return the arguments that a method's estimator accepts besides X and y.
-
-    scikit-learn assumes that a weight repeats rows, and that weighted rows may be shuffled. Only
-    `ldr.solve` and `Reducer` accept weights that do not repeat rows, and weights of time series.
-    """
-    background = ("background",) if Need.BACKGROUND in method.needs else ()
-    if Need.TIME_ORDER in method.needs:
-        return (*background, "groups")
-    return (*background, "sample_weight") if method().traits.repeats else background
-
-
-def taking(function: Callable[..., Any], method: type[Objective]) -> Callable[..., Any]:
-    """Return a method of `Projection` without the arguments that an objective refuses."""
-    name, signature = function.__name__, inspect.signature(function)
-    refused = set(_BESIDE) - set(taken_by(method))
-    kept = [each for each in signature.parameters.values() if each.name not in refused]
-    signature = signature.replace(parameters=kept)
-
-    @wraps(function)
-    def called(*args: Any, **kwargs: Any) -> Any:
-        try:
-            given = signature.bind(*args, **kwargs)
-        except TypeError as error:
-            for each in sorted(refused & kwargs.keys()):
-                owner = type(args[0]).__name__ if args else "the estimator"
-                _refuse(each, f"{owner}.{name}", method)
-            raise TypeError(f"{name}: {error}") from None
-        return function(*given.args, **given.kwargs)
-
-    called.__doc__ = inspect.cleandoc(function.__doc__ or "")
-    for each in refused:  # remove from the docstring the arguments that a method refuses
-        entry = rf"^{each} : .*\n(?:    .*\n)+|^{each}, |, {each}$|(?<=, ){each}, "
-        called.__doc__ = re.sub(entry, "", called.__doc__, flags=re.MULTILINE)
-    called.__signature__ = signature  # type: ignore[attr-defined]
-    return called
-
-
-def _refuse(name: str, function: str, method: type[Objective]) -> None:
-    """Refuse weights, trials or a background of a method without them, with the reason."""
-    names = ", ".join(each for each, one in REGISTRY.items() if name in taken_by(one))
-    if name == "background":
-        raise ArgumentError(f"{function} takes no {name}=: only the estimators of {names} do")
-    if name == "groups":
-        why = "the method ignores the order of rows, and therefore trials"
-    elif Need.TIME_ORDER in method.needs:
-        why = "scikit-learn may shuffle weighted rows, but these rows are in the order of time"
-    else:
-        why = "a weight of scikit-learn repeats a row, but no row may be its own neighbour"
-    raise ArgumentError(
-        f"{function} takes no {name}=: {why}. Use ldr.solve({method.name!r}, X, {name}=) or "
-        f"ldr.Reducer({method.name!r}). The estimators that take {name}= are those of {names}"
-    )
-
-
-class Named(Projection):
-    """An estimator whose parameters are n_components, the objective's fields and OPTIONS."""
-
-    _method: type[Objective]
-
-    def _objective(self) -> Objective:
-        of = fields(self._method)  # type: ignore[arg-type]
-        return self._method(**{field.name: getattr(self, field.name) for field in of})
-
-    def _known_objective(self) -> Objective:
-        try:
-            return self._objective()
-        except ArgumentError:  # `fit` will report any invalid parameter
-            return self._method()

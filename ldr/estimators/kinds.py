@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 from functools import partial
 from operator import add
@@ -11,7 +12,7 @@ import numpy as np
 from scipy.special import log_softmax
 from sklearn.base import ClassifierMixin, RegressorMixin
 from sklearn.metrics import accuracy_score
-from sklearn.utils.validation import check_is_fitted, column_or_1d
+from sklearn.utils.validation import check_is_fitted
 
 from ldr.estimators.base import Projection, in_precision_of, loadings_of, other_rows
 from ldr.inputs import aligned, opened
@@ -22,7 +23,6 @@ from ldr.objectives.lda import DiscriminantMethod
 from ldr.objectives.objective import Objective
 from ldr.objectives.prediction import ClassPredictor, LinearPredictor
 from ldr.objectives.statistics import Codes
-from ldr.objectives.statistics.covariance import Variation
 from ldr.objectives.statistics.sums import class_sums, counted_rows, dense
 from ldr.projecting import project_rows
 from ldr.scaling import divided
@@ -30,7 +30,7 @@ from ldr.solvers.checks import choice, flag
 from ldr.solvers.errors import ArgumentError, DataError, SingularError, warn
 from ldr.solvers.manifolds import Array
 from ldr.trial_layout import Trials, as_trials, log_mean_power
-from ldr.types import Argument, PerRow, PerView, Rows, XandY
+from ldr.types import Argument, PerRow, PerView, Rows
 
 if TYPE_CHECKING:
     from sklearn.utils import Tags
@@ -49,36 +49,16 @@ class Classifies(ClassifierMixin, Projection):
         Coefficients of `decision_function`; for two classes (1, n_features) and (1,).
     """
 
-    @property
-    def classes_(self) -> np.ndarray:
-        return self._predictor.classes
-
-    @property
-    def priors_(self) -> Array:
-        return self._predictor.priors
-
-    @property
-    def coef_(self) -> Array:
-        """`decision_function(X)` is X coef_' + intercept_, as in scikit-learn."""
-        found = self._predictor
-        coefficients = found.means @ found.W @ found.W.T @ found.P
-        if len(coefficients) == 2:
-            coefficients = coefficients[1:] - coefficients[:1]
-        return coefficients.astype(self.components_.dtype)
-
-    @property
-    def intercept_(self) -> Array:
-        found = self._predictor
-        offsets = found.decision(np.zeros((1, len(found.P))))[0]
-        offsets = offsets[1:] - offsets[:1] if len(offsets) == 2 else offsets
-        return in_precision_of(self.components_, offsets - self.coef_ @ self.result_.mean)
-
-    @property
-    def _predictor(self) -> ClassPredictor:
-        check_is_fitted(self)
-        (found,) = self.result_.predictors
+    def _attributes(self) -> dict[str, Argument]:
+        # `decision_function(X)` is X coef_' + intercept_, as in scikit-learn.
+        (found,), mean = self.result_.predictors, self.result_.mean
         assert isinstance(found, ClassPredictor)
-        return found
+        coefficients = found.means @ found.W @ found.W.T @ found.P
+        offsets = found.decision(np.zeros((1, len(found.P))))[0] - coefficients @ mean
+        if len(offsets) == 2:
+            coefficients, offsets = (each[1:] - each[:1] for each in (coefficients, offsets))
+        own = {"classes_": found.classes, "priors_": found.priors, "coef_": coefficients}
+        return super()._attributes() | own | {"intercept_": offsets}
 
     def predict_log_proba(self, X: Rows) -> Array:
         """Return the logarithm of `predict_proba`, without rounding to zero.
@@ -119,13 +99,6 @@ class Classifies(ClassifierMixin, Projection):
         """
         decision = self._predicted(X, "decision")
         return decision[:, 1] - decision[:, 0] if decision.shape[1] == 2 else decision
-
-    def _given(
-        self, objective: Objective, X: Rows, y: PerRow, *others: Argument, **options: Argument
-    ) -> XandY:
-        if getattr(y, "ndim", 1) == 2:
-            y = column_or_1d(y, warn=True)
-        return super()._given(objective, X, y, *others, **options)
 
     def score(self, X: Rows, y: PerRow, sample_weight: PerRow = None) -> float:
         """Return the accuracy; samples of data frames are paired by index."""
@@ -168,39 +141,39 @@ class Discriminates(Classifies):
 
     priors: PerRow = None
     store_covariance: bool = False
-    means_: Array
+    priors_: Array
 
     def _solve(self, objective: Objective, samples: PerView, y: PerRow, **beside: PerRow) -> Self:
         (rows,) = as_tuple(samples)
         codes, classes = as_labels(y, rows.n)
         if isinstance(y, CodedLabels) and self.priors is not None:
             raise ArgumentError("partial_fit does not support priors=: use fit")
+        weights = beside.get("sample_weight")
         if self.priors is not None:
-            beside = {**beside, "sample_weight": self._weights(codes, beside)}
-        if beside.get("sample_weight") is None:  # sample weights of zero may remove a class
+            weights = self._weights(codes, weights)
+            beside = {**beside, "sample_weight": weights}
+        if weights is None:  # sample weights of zero may remove a class
             y = CodedLabels(codes, classes)
-        store = flag("store_covariance", self.store_covariance)
+        store, counted = flag("store_covariance", self.store_covariance), rows
         super()._solve(objective, samples, y, **beside)
-        weights, counted = beside.get("sample_weight"), rows
         if weights is not None:
             counted = replace(rows, marks=Marks(as_array(weights).astype(np.float64)))
         sums = counted.reduce(partial(_sums, classes=len(classes)), add, codes)
         with np.errstate(invalid="ignore"):  # the mean of a class without samples is 0/0
-            self.means_ = in_precision_of(rows, sums[:, :-1] / sums[:, -1:])
-        self.__dict__.pop("covariance_", None)  # the covariance of an earlier fit is outdated
+            means = sums[:, :-1] / sums[:, -1:]
+        found = {"means_": means, "xbar_": self.priors_ @ means, "covariance_": None}
+        found["scalings_"] = self.result_.P.T * float(np.sqrt(self._variation.n))
         if store:
-            data = opened(objective, samples, y, **beside)
-            pooled = self._pooled(objective, data, float(sums[:, -1].sum()))
-            self.covariance_ = in_precision_of(rows, pooled)
-        own = self.result_.directions.own
-        if "explained_share" in own:
-            self.explained_variance_ratio_ = in_precision_of(rows, own["explained_share"])
+            S_W = self._within(objective, opened(objective, samples, y, **beside))
+            found["covariance_"] = S_W / float(sums[:, -1].sum())
+        if "explained_share" in (own := self.result_.directions.own):
+            found["explained_variance_ratio_"] = own["explained_share"]
+        self._set(rows, found)
         return self
 
-    def _weights(self, codes: Codes, beside: dict[str, PerRow]) -> Array:
+    def _weights(self, codes: Codes, given: PerRow) -> Array:
         """Return sample weights under which the classes have their priors as shares."""
         priors = as_array(self.priors, "priors").astype(np.float64)
-        given = beside.get("sample_weight")
         weights = np.ones(len(codes)) if given is None else as_array(given).astype(np.float64)
         sizes = np.bincount(codes, weights)
         if priors.shape != sizes.shape:
@@ -214,14 +187,13 @@ class Discriminates(Classifies):
         shares = priors / priors.sum() * sizes.sum() / sizes
         return weights * shares[codes]
 
-    def _pooled(self, objective: Objective, data: Data, n: float) -> Array:
-        """Return the pooled covariance within classes, in the original units."""
+    def _within(self, objective: Objective, data: Data) -> Array:
+        """Return S_W after shrinkage, in the original units."""
         assert isinstance(objective, DiscriminantMethod)
         scale = self.result_.scale
-        if scale is not None:
-            data = divided(data, scale)
-        C = objective.within(data) / n
-        return C if scale is None else scale[:, None] * C * scale
+        if scale is None:
+            return objective.within(data)
+        return scale[:, None] * objective.within(divided(data, scale)) * scale
 
     def _most(self, objective: Objective, data: Data, most: int) -> int:
         """Without shrinkage `LDA` has at most c - 1 components for c classes."""
@@ -229,17 +201,6 @@ class Discriminates(Classifies):
         assert isinstance(objective, DiscriminantMethod)
         plain = objective.name == "lda" and not objective.shrinks
         return min(most, len(data.labels[1]) - 1) if plain else most
-
-    @property
-    def xbar_(self) -> Array:
-        check_is_fitted(self)
-        return in_precision_of(self.means_, self.priors_ @ self.means_)
-
-    @property
-    def scalings_(self) -> Array:
-        (seen,) = self.result_.directions.variations
-        assert seen is not None
-        return np.asarray(self.components_).T * float(np.sqrt(seen.n))
 
 
 def _sums(piece: Samples, codes: Codes, classes: int) -> Array:
@@ -282,9 +243,8 @@ class Regresses(RegressorMixin, Projection):
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()
         tags.target_tags.multi_output = True
-        tags.regressor_tags.poor_score = (
-            self._known_objective().traits.transposed
-        )  # a regression on components found without y may predict poorly
+        # A regression on components found without y may predict poorly.
+        tags.regressor_tags.poor_score = self._known_objective().traits.transposed
         return tags
 
 
@@ -303,6 +263,20 @@ class Latent(Regresses):
     x_weights_, y_weights_ : ndarray (n_features, n_components), (q, n_components)
         Weights of NIPALS, orthonormal in the units of the fit; y_weights_ equals y_loadings_.
     """
+
+    def _attributes(self) -> dict[str, Argument]:
+        result, B = self.result_, self._linear.B
+        # scikit-learn's x_rotations_ are orthonormal x_weights_ times a triangular matrix.
+        Q, R = np.linalg.qr((result.P * (1.0 if result.scale is None else result.scale)).T)
+        return super()._attributes() | {
+            "x_rotations_": result.P.T,
+            "x_loadings_": loadings_of(result)[0],
+            "x_weights_": Q * np.sign(np.diag(R)),
+            "y_weights_": B.T,
+            # Loadings of the response below 1e-13 of the largest are rounding errors.
+            "y_rotations_": np.asarray(np.linalg.pinv(B, rcond=1e-13)),
+            "y_loadings_": B.T,
+        }
 
     def transform(self, X: Rows, y: PerRow = None) -> PerView:
         """Return the scores of X, or of X and y.
@@ -356,23 +330,16 @@ class Gaussian(Projection):
         factor analysis; `components_` of ldr is the map to the factors, as for every method.
     noise_variance_ : float or ndarray (n_features,)
         Variance outside the components, divided by n - 1 for PCA, and by n for likelihoods.
+    loglike_ : list of float
+        Log-likelihood after each iteration; not available for `PCA`.
     """
 
-    @property
-    def n_samples_(self) -> int:
-        return round(self._variation.n)
-
-    @property
-    def loadings_(self) -> PerView:
-        return in_precision_of(self.components_, self._model().loadings)
-
-    @property
-    def loglike_(self) -> list[float]:
-        """Log-likelihood after each iteration; not available for `PCA`."""
-        check_is_fitted(self)
-        if self.result_.model is None:
-            raise AttributeError(f"{type(self).__name__} has no attribute loglike_")
-        return [-float(value) for value in self.result_.run.history["value"]]
+    def _attributes(self) -> dict[str, Argument]:
+        model = self._model()
+        found: dict[str, Argument] = {"n_samples_": round(model.n), "loadings_": model.loadings}
+        if self.result_.model is not None:
+            found["loglike_"] = [-float(value) for value in self.result_.run.history["value"]]
+        return super()._attributes() | found
 
     def get_covariance(self) -> Array:
         """Return the model covariance, shape (n_features, n_features)."""
@@ -419,13 +386,6 @@ class Gaussian(Projection):
         assert model is not None
         return model
 
-    @property
-    def _variation(self) -> Variation:
-        check_is_fitted(self)
-        (seen,) = self.result_.directions.variations
-        assert seen is not None  # variances are also computed by `partial_fit`
-        return seen
-
 
 class Principal(Gaussian):
     """`PCA`, a model with equal noise outside the components (Tipping & Bishop 1999).
@@ -439,60 +399,45 @@ class Principal(Gaussian):
 
     whiten: bool = False
 
-    def transform(self, X: Rows) -> Rows:
-        """Project samples: Y = (X - mean_) components_', with unit variance if `whiten`.
+    def _projected(self, X: Rows) -> Rows:
+        Y = super()._projected(X)
+        return Y / self._deviations if self.whiten else Y
 
-        Parameters
-        ----------
-        X : array, memory map, sparse matrix or DataFrame (m, d)
-
-        Returns
-        -------
-        ndarray (m, n_components), or the container chosen by `set_output`
-        """
-        Y = super().transform(X)
-        return Y / self._scale if self.whiten else Y
-
-    def inverse_transform(self, X: Rows) -> Array:
-        """Return the samples nearest to the mean among all samples with the given projections.
-
-        Parameters
-        ----------
-        X : array (m, n_components)
-
-        Returns
-        -------
-        ndarray (m, d)
-        """
-        return super().inverse_transform(np.asarray(X) * self._scale if self.whiten else X)
+    def _lifted(self, given: Sequence[Rows]) -> tuple[Array, ...]:
+        (Y,) = given
+        return super()._lifted([np.asarray(Y) * self._deviations if self.whiten else Y])
 
     def _objective(self) -> Objective:
         flag("whiten", self.whiten)
-        return super()._objective()  # type: ignore[safe-super]
+        return super()._objective()
 
     @property
-    def _scale(self) -> Array:
+    def _deviations(self) -> Array:
         """Standard deviations of the components; 1 for a constant component."""
-        check_is_fitted(self)
         deviations = np.sqrt(self.explained_variance_)
         return np.where(deviations > 0, deviations, 1.0)
 
+    def _attributes(self) -> dict[str, Argument]:
+        return super()._attributes() | {"noise_variance_": self._variances[1]}
+
     @property
-    def noise_variance_(self) -> float:
-        seen = self._variation
-        n, d = seen.n, self.n_features_in_
-        left = min(n, d) - self.n_components_
-        total = seen.total * n / max(n - 1, 1) - self.explained_variance_.sum()
+    def _variances(self) -> tuple[Array, float]:
+        """Variances of the components, and the mean variance outside them, over n - 1."""
+        seen, d = self._variation, self.n_features_in_
+        share = seen.n / max(seen.n - 1, 1)
+        variances = seen.variances * share
+        left, remaining = min(seen.n, d) - len(variances), seen.total * share - variances.sum()
         # A noise variance at the level of rounding errors is set to zero.
-        rounding = 10 * d * np.finfo(float).eps * seen.total
-        return float(total / left) if left > 0 and total > rounding else 0.0
+        noisy = left > 0 and remaining > 10 * d * np.finfo(float).eps * seen.total
+        return variances, float(remaining / left) if noisy else 0.0
 
     def _model(self) -> FactorModel:
-        result, noise = self.result_, self.noise_variance_
-        scale = np.ones(self.n_features_in_) if result.scale is None else result.scale
-        beyond = np.sqrt(np.maximum(self.explained_variance_ - noise, 0.0))
+        (variances, noise), result = self._variances, self.result_
+        scale = np.ones(len(result.mean)) if result.scale is None else result.scale
+        beyond = np.sqrt(np.maximum(variances - noise, 0.0))
         loadings = (result.P * scale).T * beyond * scale[:, None]
-        return FactorModel(result.mean, loadings, noise * scale**2, self._variation.n, np.nan, 0)
+        n = self._variation.n
+        return FactorModel(result.mean, loadings, noise * scale**2, n, np.nan, 0)
 
 
 class Mixing(Projection):
@@ -509,15 +454,11 @@ class Mixing(Projection):
         scikit-learn's whitened data have the sum of squares 1 instead.
     """
 
-    @property
-    def whitening_(self) -> PerView:
-        axes, lengths, _ = np.linalg.svd(self.mixing_, full_matrices=False)
-        return in_precision_of(self.components_, (axes / lengths).T)
-
-    @property
-    def mixing_(self) -> PerView:
-        check_is_fitted(self)
-        return in_precision_of(self.components_, np.linalg.pinv(self.result_.P))
+    def _attributes(self) -> dict[str, Argument]:
+        mixing = np.linalg.pinv(self.result_.P)
+        axes, lengths, _ = np.linalg.svd(mixing, full_matrices=False)
+        own = {"mixing_": mixing, "whitening_": (axes / lengths).T}
+        return super()._attributes() | own
 
 
 class OfTrials(Projection):
@@ -544,17 +485,10 @@ class OfTrials(Projection):
 
     features: str
 
-    @property
-    def filters_(self) -> Array:
-        check_is_fitted(self)
-        return np.asarray(self.components_)
-
-    @property
-    def patterns_(self) -> Array:
-        check_is_fitted(self)
+    def _attributes(self) -> dict[str, Argument]:
         (loadings,) = loadings_of(self.result_)
-        assert loadings is not None  # loadings are computed whenever all rows are in memory
-        return in_precision_of(self.components_, loadings.T)
+        own = {"filters_": self.result_.P, "patterns_": None if loadings is None else loadings.T}
+        return super()._attributes() | own
 
     def transform(self, X: Rows) -> Rows:
         """Compute the features of each trial; if X has no trials, project its samples.
@@ -585,4 +519,4 @@ class OfTrials(Projection):
 
     def _objective(self) -> Objective:
         choice("features", self.features, ("power", "flat", "time"))
-        return super()._objective()  # type: ignore[safe-super]
+        return super()._objective()

@@ -323,7 +323,7 @@ def test_background():
     assert Reducer("opca").fit(target, background=noise).score(target, background=noise) > 0
     with pytest.raises(DataError, match="OPCA needs background="):
         ldr.OPCA().fit(target)
-    with pytest.raises(TypeError, match="fit: missing a required argument: 'self'"):
+    with pytest.raises(TypeError, match=r"fit.* missing .*'self'"):
         ldr.OPCA.fit()
 
 
@@ -570,7 +570,7 @@ def test_all_views_as_a_list_or_a_dict():
             assert fitted.score(apart) == pytest.approx(called.score(named), rel=1e-10)
             back, also = (
                 fitted.inverse_transform(expected),
-                called.inverse_transform(named_of(expected)),
+                called.inverse_transform(dict(reversed(named_of(expected).items()))),
             )
             for one, other in zip(back, also, strict=True):
                 np.testing.assert_allclose(one, other, atol=1e-9)
@@ -628,7 +628,8 @@ def test_parameters_of_an_objective_go_into_it():
         ArgumentError, match=r"Reducer has no parameter 'lag'.*\.OrthogonalMAF\(lag=2\)"
     ):
         ldr.Reducer("tica", 2, lag=2)
-    assert not hasattr(ldr.OrthogonalMAF(lag=0), "partial_fit")  # which `fit` will refuse
+    with pytest.raises(ArgumentError, match="lag"):
+        ldr.OrthogonalMAF(lag=0).partial_fit(X)
     names = np.array(["low", "high"], dtype=object)[labels % 2]
     assert set(ldr.LeastSquares(1).fit(X, names).predict(X)) == {"low", "high"}
     with pytest.raises(DataError, match="y has dtype object, expected numbers or labels"):

@@ -273,7 +273,7 @@ def test_no_components_are_independent_columns(estimator, standardise):
     assert "13 -> 0 dimensions" in repr(none.result_) and "components" not in repr(none.result_)
     with pytest.raises(DataError, match="r = 0 needs complete samples"):
         estimator(0).fit(np.where(np.arange(178)[:, None] == 3, np.nan, X))
-    with pytest.raises(ArgumentError, match="n_components must be a whole number >= 1, got 0"):
+    with pytest.raises(ArgumentError, match="n_components = 0 is out of range: expected 1"):
         ldr.PCA(0).fit(X)
 
 
