@@ -493,5 +493,5 @@ def _contributions(folds: Sequence[HeldOut]) -> Array:
     count = len(folds)
     if "q2" not in folds[0].numbers:
         return np.asarray(count * scores / sizes.sum())
-    total = sizes @ [(fold.trivial or fold).score for fold in folds]
+    total = sizes @ [(fold.trivial() or fold).score for fold in folds]
     return np.asarray(1.0 - count * scores / total)

@@ -63,7 +63,7 @@ class HeldOut:
     kind: str
     values: Array  # scores of m samples (rows) and q columns; larger is better
     weights: Array  # sample weights, shape (m,)
-    reference: Array | None = None  # scores of predicting the mean or the largest class
+    reference: Array | None = None  # scores of predicting the training mean
     classes: np.ndarray | None = None  # true class of each sample, shape (m,)
     log_loss: Array | None = None  # minus the log-probability of the true class, shape (m,)
 
@@ -82,11 +82,19 @@ class HeldOut:
             return float(np.average(self.values.mean(axis=1), weights=self.weights))
 
     @property
-    def trivial(self) -> HeldOut | None:
-        """Scores of predictions by the training mean or the largest class (r = 0)."""
-        if self.reference is None:
+    def largest(self) -> object:
+        """The class with the largest total weight; None without classes."""
+        if self.classes is None:
             return None
-        return replace(self, values=self.reference, log_loss=None)
+        names, codes = np.unique(self.classes, return_inverse=True)
+        return names[np.argmax(np.bincount(codes, self.weights))]
+
+    def trivial(self, largest: object = None) -> HeldOut | None:
+        """Return the scores of predictions by the training mean or by a given class (r = 0)."""
+        values = self.reference
+        if self.classes is not None:
+            values = np.asarray(self.classes == largest, dtype=float)[:, None]
+        return None if values is None else replace(self, values=values, log_loss=None)
 
     @property
     def numbers(self) -> dict[str, float]:
@@ -187,15 +195,12 @@ def held_out(new: Part, old: Part | None = None, *, elements: bool = False) -> H
     return HeldOut(OBJECTIVE if timed else DESCRIPTION, value, new.weights)
 
 
-def _classified(
-    truth: np.ndarray, weights: Array, classes: np.ndarray, priors: Array, decision: Array
-) -> HeldOut:
+def _classified(truth: np.ndarray, weights: Array, classes: np.ndarray, decision: Array) -> HeldOut:
     """Score classes by their logarithmic odds."""
     logs = scipy.special.log_softmax(decision, axis=1)
     loss = -np.max(np.where(truth[:, None] == classes, logs, -np.inf), axis=1)
-    guesses = classes[np.argmax(decision, axis=1)], classes[np.argmax(priors)]
-    right, usual = (np.asarray(truth == each, dtype=float)[:, None] for each in guesses)
-    return HeldOut(ACCURACY, right, weights, usual, truth, loss)
+    right = np.asarray(truth == classes[np.argmax(decision, axis=1)], dtype=float)[:, None]
+    return HeldOut(ACCURACY, right, weights, classes=truth, log_loss=loss)
 
 
 def _squared(truth: Array, found: Array, mean: Array, weights: Array) -> HeldOut:
@@ -277,7 +282,7 @@ def of_trials(new: Part, old: Part) -> HeldOut:
     many = FEATURES.get(new.result.objective.name) == "flat"
     options = {"solver": "lsqr", "shrinkage": "auto"} if many else {}
     model = LinearDiscriminantAnalysis(**options).fit(F, y)
-    return _classified(z, w, model.classes_, model.priors_, model.predict_log_proba(G))
+    return _classified(z, w, model.classes_, model.predict_log_proba(G))
 
 
 def _features_of_trials(part: Part) -> tuple[Array, np.ndarray, Array]:
@@ -424,7 +429,7 @@ def class_scores(new: Part, old: Part | None, *, probable: bool = False) -> Held
     predictor = result.predictors[0] if result.predictors else None
     if isinstance(predictor, LinearPredictor) and predictor.classes is not None and not probable:
         decision = predicted(result, new.views[0], 0, "decision")
-        found = _classified(truth, weights, predictor.classes, predictor.mean, decision)
+        found = _classified(truth, weights, predictor.classes, decision)
         return replace(found, log_loss=None)
     if isinstance(predictor, ClassPredictor):
         decision = predicted(result, new.views[0], 0, "decision")
@@ -438,7 +443,7 @@ def class_scores(new: Part, old: Part | None, *, probable: bool = False) -> Held
         (predictor,) = GroupedRows(classes, codes, rows).predictors((np.eye(rows.d),), (centre,))
         assert isinstance(predictor, ClassPredictor)
         decision = predictor.decision(new.Y[0] - centre)
-    return _classified(truth, weights, predictor.classes, predictor.priors, decision)
+    return _classified(truth, weights, predictor.classes, decision)
 
 
 def response_scores(new: Part, old: Part | None, what: str = "response") -> HeldOut:

@@ -228,7 +228,8 @@ def path(
         As in `ldr.solve`.
     dimensions : sequence of int
         Values of r, such as ``range(1, 11)``; they are sorted. With `folds`, r = 0 predicts the
-        mean or the largest class; for ppca and fa it is the model of independent columns.
+        training mean or the largest class of all samples; for ppca and fa it is the model of
+        independent columns.
     folds : int or splitter of scikit-learn, optional
         Score each dimension on held-out samples as `ldr.score` does, or for pca and its variants on
         held-out entries of X. Statistics are computed from training samples. A number of folds
@@ -311,8 +312,10 @@ def _scored(
     if len(ran) < 2 or not set.intersection(*map(set, ran)):
         raise ArgumentError(f"fewer than two folds were solved at the same r: {'; '.join(notes)}")
     kind = next(iter(ran[0].values())).kind
+    # The largest class of training samples can be wrong for all of one or few held-out samples.
+    largest_class = HeldOut.joined([next(iter(fold.values())) for fold in ran]).largest
     for fold in ran:
-        trivial = next(iter(fold.values())).trivial
+        trivial = next(iter(fold.values())).trivial(largest_class)
         if 0 in order and trivial is not None:
             fold[0] = trivial
     in_all = [r for r in order if all(r in fold for fold in ran)]

@@ -444,6 +444,14 @@ def test_no_dimension_is_found_in_noise(sets):
     assert np.mean(np.array(chosen) <= 1) >= 0.9
 
 
+def test_no_direction_is_found_by_leaving_out_one_of_two_equal_classes():
+    """The largest class of the training samples would be wrong for each held-out sample."""
+    y, options = np.arange(30) % 2, {"method": "folds", "folds": LeaveOneOut()}
+    found = [ldr.dimension("lda", noise(seed, 30, 4)[0], y, **options) for seed in range(10)]
+    assert all(each.scores[0] == 0.5 for each in found)
+    assert sum(each.r == 0 for each in found) >= 7
+
+
 @pytest.mark.slow
 def test_few_differences_are_claimed_in_noise():
     """The heuristic of orthogonal-lda is said to score higher in 5 % of the sets at most."""
