@@ -17,14 +17,13 @@ from ldr.objectives.families.matrices import DataSums, TraceMatrices
 from ldr.objectives.families.pencil import SumOfSquares
 from ldr.objectives.families.trace import Trace
 from ldr.objectives.families.whitened import Unwhitened, Whitened, whiten
-from ldr.objectives.families.wide import GUARDS, apart, coupled, diagonal_matrix, scaled
 from ldr.objectives.families.wide_pairs import Covariances
 from ldr.objectives.kernel import as_response
 from ldr.objectives.objective import Objective
 from ldr.objectives.parameters import Need, number, word
 from ldr.objectives.prediction import LinearPredictor, Outputs, Regressed
 from ldr.objectives.problem import BoundObjective, Certificate, Stated, check_dimension
-from ldr.objectives.statistics import ViewMoments, view_moments
+from ldr.objectives.statistics import ViewMoments, mean, view_moments
 from ldr.objectives.statistics.covariance import KnownScatter, RowScatter, Variation
 from ldr.objectives.statistics.products import column_means, scaled_rows, shifted_rows
 from ldr.objectives.statistics.sums import weighted
@@ -42,7 +41,7 @@ from ldr.solvers.linalg.eigen import (
     top_eigenvectors,
 )
 from ldr.solvers.linalg.krylov import block_krylov
-from ldr.solvers.linalg.products import LessMeans, columns_of, largest_pairs
+from ldr.solvers.linalg.products import LessMeans
 from ldr.solvers.manifolds import Array, Euclidean, Product, Stiefel
 from ldr.solvers.manifolds.manifold import thin_svd
 from ldr.solvers.problem import Point
@@ -196,36 +195,28 @@ class Regression(BoundObjective):
         coefficients = self.lift(M)[0]
         return (self.outputs.predictor(coefficients.T, np.eye(coefficients.shape[1])),)
 
-    def _rounding(self, M: Array) -> float:
-        """Return a bound for the rounding error of the value at M by the data's sums."""
-        sizes = np.linalg.norm(self.Z, axis=0) @ np.abs(M) + np.linalg.norm(self.T, axis=0)
-        return SUMS_ROUNDING * float(sizes @ sizes)
-
     def certificate(self, M: Array) -> Certificate:
         """Bound the optimality gap by the normal equations; for the lasso, by the duality gap."""
         point = self.at(M)
-        if self.lasso == 0:
-            assert self.rounding is not None
-            fitted = self.Z @ M
-            rest = max(0.0, self.constant + float(np.vdot(point.residual, point.residual)))
-            rounding = self.rounding(math.sqrt(self.unit) * fitted, self.unit * rest) / self.unit
-            gap = self._above_optimum(point) + rounding
-        else:
-            slopes = 2.0 * np.abs(self.Z.T @ point.residual).max(axis=0)
-            theta = point.residual * (self.lasso / np.maximum(slopes, self.lasso))
-            left = self.T - theta
-            dual = float(np.vdot(self.T, self.T) - np.vdot(left, left)) + self.constant
-            gap = point.value - dual + self._rounding(M)
+        total = float(np.vdot(self.T, self.T)) + self.constant
         found = Certificate.of_gap(
-            max(0.0, gap) * self.unit,
-            1e-9 * max(float(np.vdot(self.T, self.T)) + self.constant, 1e-300) * self.unit,
+            max(0.0, self._above_optimum(point) + self._rounding(point)) * self.unit,
+            1e-9 * max(total, 1e-300) * self.unit,
             "the objective is convex and the gap is zero",
             "the objective is convex: the gap bounds the distance to the optimum",
+            "products do not bound the singular values of the features from below: give ridge= a "
+            "positive value",
         )
         return found.restricted_to(str(span_of(self.views))) if self.restricted else found
 
     def _above_optimum(self, point: RegressionPoint) -> float:
-        """f(M) - f* = g'H^{-1}g of the quadratic f, with the gradient -2g and the Hessian 2H."""
+        """Bound f(M) - f*, which without a lasso is g'H^{-1}g for the gradient -2g, Hessian 2H."""
+        if self.lasso > 0:
+            slopes = 2.0 * np.abs(self.Z.T @ point.residual).max(axis=0)
+            theta = point.residual * (self.lasso / np.maximum(slopes, self.lasso))
+            left = self.T - theta
+            dual = float(np.vdot(self.T, self.T) - np.vdot(left, left)) + self.constant
+            return point.value - dual
         if self.inverse is not None and self.ridge == 0:
             return float(np.vdot(point.residual, point.residual))
         U, s, Vt = self._singular
@@ -233,6 +224,18 @@ class Regression(BoundObjective):
         there = self._there
         roots = np.sqrt(s[there] ** 2 + self.ridge)
         return float(np.sum((g[there] / roots[:, None]) ** 2))
+
+    def _rounding(self, point: RegressionPoint) -> float:
+        """Return a bound of the rounding error of the value by the data's sums."""
+        if self.rounding is None:
+            return SUMS_ROUNDING * float(np.linalg.norm(self._sizes(point.M))) ** 2
+        rest = max(0.0, self.constant + float(np.vdot(point.residual, point.residual)))
+        fitted = math.sqrt(self.unit) * (self.Z @ point.M)
+        return self.rounding(fitted, self.unit * rest) / self.unit
+
+    def _sizes(self, M: Array) -> Array:
+        """Return bounds of the lengths of the columns of ZM and T, with the signs ignored."""
+        return np.linalg.norm(self.Z, axis=0) @ np.abs(M) + np.linalg.norm(self.T, axis=0)
 
 
 @dataclass(frozen=True)
@@ -243,47 +246,28 @@ class WideRegression(Regression):
 
     @cached_property
     def _solution(self) -> Array:
-        """Coefficients by LSMR; with a lasso, whose baseline they are, of limited steps."""
-        steps = _LSMR_STEPS if self.lasso > 0 else None
-        return least_squares(self.Z, self.T, self.ridge, steps)
+        """Solve min |T - ZM|^2 + ridge |M|^2 by Golub and Kahan's bidiagonalisation (LSMR)."""
+        from scipy.sparse.linalg import lsmr
+
+        eps = float(np.finfo(float).eps)
+        # A lasso only needs a baseline; otherwise rounding errors can slow the convergence of LSMR.
+        steps = _LSMR_STEPS if self.lasso > 0 else 50 * min(self.Z.shape)
+        Z, damp = self.Z.operator(), math.sqrt(self.ridge)
+        solved = partial(lsmr, Z, damp=damp, atol=eps, btol=eps, conlim=0.0, maxiter=steps)
+        return np.column_stack([solved(t)[0] for t in self.T.T])
 
     def baseline(self) -> Array:
         return self._solution
 
-    def _rounding(self, M: Array) -> float:
-        size = float(np.linalg.norm(self.Z.sizes(M))) + float(np.linalg.norm(self.T))
-        return SUMS_ROUNDING * size**2
-
-    def certificate(self, M: Array) -> Certificate:
-        """Bound the optimality gap g'H^{-1}g without a lasso; 2g is the gradient, H >= ridge I."""
+    def _above_optimum(self, point: RegressionPoint) -> float:
+        """Bound g'H^{-1}g for the gradient 2g by H >= ridge I."""
         if self.lasso > 0:
-            return super().certificate(M)
-        slope = 0.5 * float(np.linalg.norm(self.at(M).gradient))
-        gap = slope**2 / self.ridge + self._rounding(M) if self.ridge > 0 else math.inf
-        return Certificate.of_gap(
-            gap * self.unit,
-            1e-9 * float(np.vdot(self.T, self.T)) * self.unit,
-            "the objective is convex and the gap is zero",
-            "the objective is convex: the gap bounds the distance to the optimum",
-            f"the normal equations are solved to {slope:.0e}, but products do not bound the "
-            "singular values from below: give ridge= a positive value",
-        )
+            return super()._above_optimum(point)
+        slope = 0.5 * float(np.linalg.norm(point.gradient))
+        return slope**2 / self.ridge if self.ridge > 0 else math.inf
 
-
-def least_squares(Z: LessMeans, T: Array, ridge: float = 0.0, steps: int | None = None) -> Array:
-    """Solve min |T - ZM|^2 + ridge |M|^2 by Golub and Kahan's bidiagonalisation (LSMR)."""
-    from scipy.sparse.linalg import lsmr
-
-    solved = partial(
-        lsmr,
-        Z.operator(),
-        damp=math.sqrt(ridge),
-        atol=float(np.finfo(float).eps),
-        btol=float(np.finfo(float).eps),
-        conlim=0.0,
-        maxiter=steps or 50 * min(Z.shape),  # rounding errors can slow the convergence of LSMR
-    )
-    return np.column_stack([solved(t)[0] for t in T.T])
+    def _sizes(self, M: Array) -> Array:
+        return np.linalg.norm(self.Z.sizes(M), axis=0) + np.linalg.norm(self.T, axis=0)
 
 
 def unit_of(Z: Array | LessMeans) -> float:
@@ -338,36 +322,14 @@ def outputs_of(data: Data) -> Samples:
     return Samples(values, None, "y", marks=samples.marks)
 
 
-def regression(
-    objective: Stated, data: Data, r: int, *, ridge: float = 0.0, lasso: float = 0.0
-) -> Regression:
-    """Build the Regression of inputs X and outputs y, both centred.
+def regression(objective: Stated, data: Data, r: int, *, ridge: float = 0.0) -> Regression:
+    """Build the least-squares problem of inputs X and outputs y, both centred.
 
-    Without a lasso the coefficients are in the span of the rows; n < d requires n x n arrays only.
-    With a lasso coefficients outside the span may be better: for n < d all columns are kept.
+    The coefficients are in the span of the rows: n < d requires n x n arrays only.
     """
-    samples, outputs = data.samples, outputs_of(data)
-    short = samples.is_sparse and samples.n < samples.d and not samples.is_small
-    if samples.wide or (lasso > 0 and short):
-        rows, (T, of_y) = WideRows.of(samples), centred_outputs(data)
-        view = rows.view("coordinate descent" if lasso > 0 else "LSMR")
-        return WideRegression(objective, (view,), rows.Z, T, r, 0.0, ridge, lasso, outputs=of_y)
-    if lasso > 0 and samples.n < samples.d:
-        return _of_rows(objective, data, outputs, r, lasso)
-    compact = Compact.of_columns(samples) if lasso > 0 else Compact.of(samples)
-    fit = Fit.of(compact, outputs, "the covariance")
-    of_y = Outputs.of(data.y, fit.stats.means[1])
-    if lasso > 0:
-        if fit.Z.shape[1] == samples.d:
-            Z, T, view, left = fit.Z, fit.T, fit.view, fit.left
-        elif not (samples.stored or samples.is_sparse):  # using X itself is more accurate than X'X
-            return _of_rows(objective, data, outputs, r, lasso)
-        else:  # the lasso needs all columns, also collinear ones
-            stats = view_moments((compact.rows, outputs))
-            gram = stats.block(0, 0)
-            Z, T = _square_root(gram, stats.block(0, 1))
-            view, left = compact.view(stats.means[0], KnownScatter(gram, stats.n)), _left(stats, T)
-        return Regression(objective, (view,), Z, T, r, left, lasso=lasso, outputs=of_y)
+    if data.samples.wide:
+        return _of_products(objective, data, r, "LSMR", ridge=ridge)
+    fit = Fit.of(Compact.of(data.samples), outputs_of(data), "the covariance")
     return Regression(
         objective,
         (fit.view,),
@@ -378,9 +340,41 @@ def regression(
         ridge,
         inverse=fit.inverse,
         restricted=fit.restricted,
-        outputs=of_y,
+        outputs=Outputs.of(data.y, fit.stats.means[1]),
         rounding=fit.rounding,
     )
+
+
+def lasso(objective: Stated, data: Data, r: int, penalty: float) -> Regression:
+    """Build the lasso of inputs X and outputs y, both centred, in all columns of X.
+
+    Coefficients outside of the span of the rows may be better than those inside.
+    """
+    samples = data.samples
+    few = samples.n < samples.d
+    if samples.wide or (few and samples.is_sparse and not samples.is_small):
+        return _of_products(objective, data, r, "coordinate descent", lasso=penalty)
+    if few:
+        Y, outputs = centred_outputs(data)
+        centre = mean(samples)
+        Z, T, left = weighted(samples.dense_if_few() - centre, samples.weights), Y, 0.0
+        view = View(centre, scatter=RowScatter(samples, centre))
+    else:
+        compact = Compact.of_columns(samples)
+        stats = view_moments((samples, outputs_of(data)))
+        gram = stats.block(0, 0)
+        Z, T = _square_root(gram, stats.block(0, 1))
+        left, outputs = _left(stats, T), Outputs.of(data.y, stats.means[1])
+        view = compact.view(stats.means[0], KnownScatter(gram, stats.n))
+    return Regression(objective, (view,), Z, T, r, left, lasso=penalty, outputs=outputs)
+
+
+def _of_products(
+    objective: Stated, data: Data, r: int, how: str, ridge: float = 0.0, lasso: float = 0.0
+) -> WideRegression:
+    rows, (T, outputs) = WideRows.of(data.samples), centred_outputs(data)
+    views = (rows.view(how),)
+    return WideRegression(objective, views, rows.Z, T, r, 0.0, ridge, lasso, outputs=outputs)
 
 
 def _inputs(stats: ViewMoments) -> tuple[SumOfSquares]:
@@ -454,16 +448,6 @@ def _square_root(gram: Array, cross: Array) -> tuple[Array, Array]:
     scale = np.linalg.norm(Z, axis=0)
     scale[scale == 0.0] = 1.0
     return Z, np.linalg.lstsq((Z / scale).T, cross / scale[:, None], rcond=None)[0]
-
-
-def _of_rows(objective: Stated, data: Data, outputs: Samples, r: int, lasso: float) -> Regression:
-    X, Y = data.samples.dense_if_few(), outputs.dense()
-    w = data.samples.weights
-    mean, mean_y = np.average(X, 0, w), np.average(Y, 0, w)
-    of_y = Outputs.of(data.y, mean_y)
-    view = View(mean, scatter=RowScatter(data.samples, mean))
-    rows = weighted(X - mean, w), weighted(Y - mean_y, w)
-    return Regression(objective, (view,), *rows, r, lasso=lasso, outputs=of_y)
 
 
 class LinearRegression(Objective, weighted=True, predicts="response", transposed=False):
@@ -557,7 +541,7 @@ class Lasso(PenalisedRegression, products="optimum"):
     exact = "penalty = 0"
 
     def bind(self, data: Data, r: int) -> Regression:
-        return regression(self, data, r, lasso=self.penalty)
+        return lasso(self, data, r, self.penalty) if self.penalty else regression(self, data, r)
 
 
 @dataclass(frozen=True)
@@ -842,18 +826,14 @@ class ReducedRankRegression(
         check_dimension(r, min(min(view.shape) for view in data.views))
         inputs, outputs = data.views
         known = Covariances.of(inputs, outputs, 0.0)
-        K, C = known.K, known.own[0]
-        scale = np.concatenate([1.0 / np.sqrt(known.spreads[0]), np.ones(K.shape[1])])
-        lengths = apart(C, diagonal_matrix(np.ones(K.shape[1])))
-        pencil = scaled(coupled(K), scale), scaled(lengths, scale)
-        start = columns_of(min(r + GUARDS, *K.shape), np.empty((len(scale), 0)))
-        found = largest_pairs(*pencil, start, r)
+        best, found = known.leading(r, True, False)
         if self.heuristic == "pcr":
-            E = block_krylov(C, r, tolerance=_EXACT, most_products=_MOST_PRODUCTS).vectors
+            E = block_krylov(
+                known.own[0], r, tolerance=_EXACT, most_products=_MOST_PRODUCTS
+            ).vectors
         else:
-            E = known.blocks(known.leading(r, False).V[:, :r])[0]
-        best = scale[:, None] * found.V[:, :r]
-        a, b, _ = known.inside(np.hstack([best, np.concatenate([E, K.T @ E])]))
+            E = known.blocks(known.leading(r, False, False)[0])[0]
+        a, b, _ = known.inside(np.hstack([best, np.concatenate([E, known.K.T @ E])]))
         fit = Fit.of(a, b.rows, "the covariance of the inputs")
         n = known.rows[0].weight
         total = n * float(known.spreads[1].sum())

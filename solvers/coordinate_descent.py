@@ -6,15 +6,12 @@ import math
 import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import partial
 from typing import Any
 
 import numpy as np
-import scipy
 
 from ldr.solvers.deadline import check
 from ldr.solvers.errors import ArgumentError
-from ldr.solvers.linalg.eigen import cholesky
 from ldr.solvers.linalg.products import LessMeans, conjugate_gradients
 from ldr.solvers.manifolds import Array
 from ldr.solvers.problem import RiemannianPoint, RiemannianProblem
@@ -24,9 +21,6 @@ from ldr.solvers.solver import VALUE_ROUNDING, Solver, State
 _FACES = 20
 # A vector is outside the row space of the predictors if its orthogonal part exceeds this share.
 _UNSEEN = 1e-8
-# If a Cholesky factor's least diagonal entry is below this share of the largest, the relative error
-# of a step may exceed 1e-4. An SVD then replaces the Cholesky decomposition.
-_INDEPENDENT = 1e-6
 
 
 @dataclass(frozen=True)
@@ -138,18 +132,6 @@ def _to_minimum(Z: Array | LessMeans, t: Array, m: Array, slope: Array) -> tuple
     if isinstance(Z, LessMeans):
         downhill = (Z.T @ (t - Z @ m) - slope)[:, None]
         return conjugate_gradients(lambda V: Z.T @ (Z @ V), downhill)[0][:, 0], 1.0
-    wide = 1 < len(Z) <= Z.shape[1]
-    rows = Z[:-1]  # centred rows add up to zero: the last row is redundant
-    factor = cholesky((rows @ rows.T if wide else Z.T @ Z).T)
-    if factor is not None and factor.diagonal().min() > _INDEPENDENT * factor.diagonal().max():
-        solve = partial(scipy.linalg.cho_solve, (factor, True))
-        if not wide:
-            return np.asarray(solve(Z.T @ (t - Z @ m) - slope)), 1.0
-        unseen = slope - rows.T @ solve(rows @ slope)
-        least = _UNSEEN * np.linalg.norm(slope)
-        dependent = abs(Z[-1] @ unseen) <= least * np.linalg.norm(Z[-1])
-        if dependent and np.linalg.norm(unseen) > least:
-            return -unseen, math.inf
     U, s, Vt = np.linalg.svd(Z, full_matrices=False)
     kept = s > max(Z.shape) * np.finfo(float).eps * s[0]
     U, s, Vt = U[:, kept], s[kept], Vt[kept]

@@ -107,26 +107,29 @@ class Covariances:
         ]
 
     @cached_property
-    def scale(self) -> Array:
-        """Scale of both views' columns for which variances plus ridges are 1."""
-        parts = zip(self.spreads, self.ridges, strict=True)
-        return 1.0 / np.sqrt(np.concatenate([spread + ridge for spread, ridge in parts]))
+    def variances(self) -> Array:
+        """Variances plus ridges of both views' columns."""
+        return np.concatenate(
+            [s + ridge for s, ridge in zip(self.spreads, self.ridges, strict=True)]
+        )
 
     def blocks(self, V: Array) -> list[Array]:
         """Return the rows of each view."""
         return np.split(V, [self.K.shape[0]])
 
-    def leading(self, r: int, whitened: bool) -> Found:
-        """Return the r leading pairs of directions, of the scaled columns if whitened."""
-        pencil: Pencil = coupled(self.K), diagonal_matrix(np.ones(sum(self.K.shape)))
-        if whitened:
-            pencil = scaled(pencil[0], self.scale), scaled(apart(*self.own), self.scale)
-        none = np.empty((len(self.scale), 0))
-        return largest_pairs(*pencil, columns_of(min(r + GUARDS, *self.K.shape), none), r)
+    def leading(self, r: int, *whitened: bool) -> tuple[Array, Found]:
+        """Return the r leading pairs of directions, and how they were found.
 
-    def directions(self, found: Found, r: int) -> Array:
-        """Return r pairs of directions in the unscaled columns."""
-        return self.scale[:, None] * found.V[:, :r]
+        Directions of a whitened view have unit variance, of the other views unit length.
+        """
+        own = [
+            C if white else diagonal_matrix(np.ones(C.shape[0]))
+            for C, white in zip(self.own, whitened, strict=True)
+        ]
+        scale = np.where(np.repeat(whitened, self.K.shape), 1.0 / np.sqrt(self.variances), 1.0)
+        start = columns_of(min(r + GUARDS, *self.K.shape), np.empty((len(scale), 0)))
+        found = largest_pairs(scaled(coupled(self.K), scale), scaled(apart(*own), scale), start, r)
+        return scale[:, None] * found.V[:, :r], found
 
     def inside(self, Z: Array) -> tuple[Compact, Compact, tuple[float, float]]:
         """Return the views in the spans of their blocks of Z, with ridges relative to variances."""
@@ -150,8 +153,7 @@ def leading_pairs(a: Samples, b: Samples, r: int, ridge: float | None) -> Pairs 
     if not (a.wide or b.wide):
         return None
     known = Covariances.of(a, b, ridge or 0.0)
-    found = known.leading(r, ridge is not None)
-    Z = found.V[:, :r] if ridge is None else known.directions(found, r)
+    Z, found = known.leading(r, ridge is not None, ridge is not None)
     note = (
         f"M is sought in {r} dimensions of {a.d} and of {b.d}, by block Davidson iterations with "
         f"{found.products} products with the sparse rows: residual {found.residual:.0e}"
@@ -179,9 +181,9 @@ class WideCorrelations(CorrelationBlocks):
 
     def preconditioner(self, M: Array) -> Preconditioner:
         """Return the division by the columns' variances plus ridges, followed by projection."""
-        squares = self.known.scale[:, None] ** 2
+        inverse = 1.0 / self.known.variances[:, None]
         project = self.manifold.project
-        return lambda N, U: project(N, (squares * project(N, U).reshape(-1, self.r)).reshape(-1))
+        return lambda N, U: project(N, (inverse * project(N, U).reshape(-1, self.r)).reshape(-1))
 
 
 @dataclass(frozen=True, eq=False)
@@ -209,9 +211,9 @@ def correlated(views: Sequence[Compact], r: int, ridge: float) -> Correlated | N
         return None
     a, b = (view.rows for view in views)
     known = Covariances.of(a, b, ridge)
-    found = known.leading(r, True)
+    directions, found = known.leading(r, True, True)
     problem = WideCorrelations(known, r)
-    heuristic = map(polar_factor, known.blocks(known.directions(found, r)))
+    heuristic = map(polar_factor, known.blocks(directions))
     start = problem.manifold.join(list(heuristic))
     run = run_through(problem, start, TrustRegion())
     Ma, Mb = problem.manifold.split(run.M)
@@ -223,7 +225,7 @@ def correlated(views: Sequence[Compact], r: int, ridge: float) -> Correlated | N
         "trust region found from there by products with the sparse rows, to a gradient of "
         f"{run.gradient_norm:.0e}"
     )
-    both = np.hstack([np.concatenate([Ma, Mb]), known.directions(found, r)])
+    both = np.hstack([np.concatenate([Ma, Mb]), directions])
     return Correlated(known.rows, *known.inside(both), note, found.residual, (Ma, Mb))
 
 

@@ -67,7 +67,7 @@ class Spread:
         return Moments(self.mean.n[0].item(), self.mean.value[0], self.scatter)
 
 
-def _squares_of_means(n: Array, means: Array) -> Array:
+def _squares_of_means(n: Array | Codes, means: Array) -> Array:
     """Return sum_k n_k m_k m_k'."""
     rows = np.sqrt(n)[:, None] * means
     return np.asarray(rows.T @ rows)
