@@ -60,6 +60,8 @@ def thirds():
 ON_REAL = {
     **{key: case for key, case in methods.REAL.items() if key not in WITHOUT},
     **{key: wine() for key in ("olpp", "onpp", "orthogonal-lpp", "orthogonal-npe")},
+    # One response determines one row of P.
+    **{key: (methods.REAL[key][0], 1) for key in ("least-squares", "ridge-regression")},
     "onpp class-neighbours": wine(y=True, graph="class-neighbours"),
     "semi-supervised-da": (lambda: (*methods.some_labels(real_data.wine()), {}), 2),
     "nca": (thirds, 1),
