@@ -437,7 +437,12 @@ def _of_rows(y: PerRow, groups: PerRow, samples: Samples) -> PerRow:
     if len(entries) == samples.n:
         return y
     codes = Marks(trials=as_trials(groups, samples.n)).codes
-    return entries[codes] if codes is not None and len(entries) == codes[-1] + 1 else y
+    if codes is None or len(entries) != codes[-1] + 1:
+        trials = "" if codes is None else f" (or {codes[-1] + 1}, one for each trial)"
+        raise DataError(
+            f"y has {len(entries)} entries, expected {samples.n}, one for each sample{trials}"
+        )
+    return entries[codes]
 
 
 def check_weighted(objective: Objective) -> None:
@@ -457,6 +462,9 @@ def by_index(objective: Objective, X: Rows, y: PerRow, **beside: PerRow) -> tupl
 
     A background has other rows than the samples, and is not reordered.
     """
+    if isinstance(X, dict) and objective.views > 1:
+        views, *rows = by_index(objective, tuple(X.values()), y, **beside)
+        return dict(zip(X, views, strict=True)), *rows
     beside = {"y": y, **beside}
     if objective.views == 1 and Need.BACKGROUND not in objective.needs:
         if isinstance(X, (np.ndarray, Samples)):

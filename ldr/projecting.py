@@ -108,7 +108,7 @@ def project_rows(
     if columns and samples.feature_names and samples.feature_names != columns:
         raise ArgumentError(
             f"the columns of {name} must have the names and the order of the fit: got "
-            f"{', '.join(samples.feature_names)}; expected {', '.join(columns)}"
+            f"{', '.join(samples.feature_names)}; expected {', '.join(columns)} (feature_names)"
         )
     if features is not None:
         samples = features(samples)

@@ -152,7 +152,8 @@ class Projection(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
         samples, y = self._given(objective, X, y, background, reset=True, minimum_rows=2)
         for name in ("n_samples_seen_", "_totals", "_classes"):  # `fit` discards earlier samples
             self.__dict__.pop(name, None)
-        return self._solve(objective, samples, y, sample_weight=sample_weight, groups=groups)
+        beside = paired(X, sample_weight=sample_weight, groups=groups)
+        return self._solve(objective, samples, y, **beside)
 
     @from_sums
     def partial_fit(
@@ -215,7 +216,8 @@ class Projection(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
         if Need.LABELS in objective.needs:
             known = self._known_classes(y, n, classes)
             y = CodedLabels.of(y, n, known)
-        self._solve(objective, single(views), y, sample_weight=sample_weight, groups=groups)
+        beside = paired(X, sample_weight=sample_weight, groups=groups)
+        self._solve(objective, single(views), y, **beside)
         self._totals, self._classes = tuple(view.totals for view in views), known
         self.n_samples_seen_ = getattr(self, "n_samples_seen_", 0) + n
         return self
@@ -325,13 +327,14 @@ class Projection(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
         check_is_fitted(self)
         objective = self._objective()
         data, y = self._given(objective, X, y, background, reset=False)
-        return score(self.result_, data, y, sample_weight=sample_weight, groups=groups)
+        beside = paired(X, sample_weight=sample_weight, groups=groups)
+        return score(self.result_, data, y, **beside)
 
     def _given(
         self, objective: Objective, X: Rows, y: PerRow, background: Rows, **rows: Any
     ) -> XandY:
         """Return X, or a pair, and y in the form for `ldr.solve`; for **rows see `_samples`."""
-        y = aligned(X, y, "y", "X")
+        y = paired(X, y=y)["y"]
         if isinstance(self, ClassifierMixin) and getattr(y, "ndim", 1) == 2:
             y = column_or_1d(y, warn=True)
         samples: Rows = self._samples(objective, X, **rows)
@@ -519,6 +522,17 @@ def are_views(y: PerRow) -> bool:
     return listed and all(getattr(view, "ndim", 0) == 2 for view in y)
 
 
+def paired(X: Rows, **beside: PerRow) -> dict[str, PerRow]:
+    """Return y (or each view in y), weights and groups in the order of the index of X."""
+    first = (*_apart(X), X)[0]
+    return {
+        name: [aligned(first, view, f"{name}[{i}]", "X") for i, view in enumerate(given)]
+        if are_views(given)
+        else aligned(first, given, name, "X")
+        for name, given in beside.items()
+    }
+
+
 def other_views(y: PerRow) -> tuple[Samples, ...]:
     """Return all views but the first: y, or each matrix of a list."""
     if are_views(y):
@@ -608,7 +622,8 @@ class TwoViews(Projection):
             first = self._samples(objective, X, reset=False)
         if y is None:
             return in_precision_of(first, _first_view(result).transform(first))
-        return in_precision_of(first, result.transform((first, *other_views(y))))
+        others = other_views(paired(X, y=y)["y"])
+        return in_precision_of(first, result.transform((first, *others)))
 
     def _attributes(self) -> dict[str, Argument]:
         found, result = super()._attributes(), self.result_

@@ -14,7 +14,7 @@ from sklearn.base import ClassifierMixin, RegressorMixin
 from sklearn.metrics import accuracy_score
 from sklearn.utils.validation import check_is_fitted
 
-from ldr.estimators.base import Projection, in_precision_of, loadings_of, other_rows
+from ldr.estimators.base import Projection, in_precision_of, loadings_of, other_rows, paired
 from ldr.inputs import aligned, opened
 from ldr.objectives.data.data import Data, Samples, as_tuple
 from ldr.objectives.data.sample_metadata import CodedLabels, Marks, as_array, as_labels
@@ -102,7 +102,7 @@ class Classifies(ClassifierMixin, Projection):
 
     def score(self, X: Rows, y: PerRow, sample_weight: PerRow = None) -> float:
         """Return the accuracy; samples of data frames are paired by index."""
-        return float(super().score(X, aligned(X, y, "y", "X"), sample_weight))
+        return float(super().score(X, **paired(X, y=y, sample_weight=sample_weight)))
 
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()
@@ -235,7 +235,7 @@ class Regresses(RegressorMixin, Projection):
 
     def score(self, X: Rows, y: PerRow, sample_weight: PerRow = None) -> float:
         """Return R2, or the accuracy for labels; samples of data frames are paired by index."""
-        y = aligned(X, y, "y", "X")
+        y, sample_weight = paired(X, y=y, sample_weight=sample_weight).values()
         if self._linear.classes is not None:
             return float(accuracy_score(y, self.predict(X), sample_weight=sample_weight))
         return float(super().score(X, y, sample_weight))
@@ -292,7 +292,7 @@ class Latent(Regresses):
         ndarray (m, n_components), or a pair of them
         """
         scores = super().transform(X)
-        return scores if y is None else (scores, self._scores_of(aligned(X, y, "y", "X")))
+        return scores if y is None else (scores, self._scores_of(X, y))
 
     def fit_transform(self, X: Rows, y: PerRow = None, **fit_params: Argument) -> PerView:
         """Fit, and return the scores of X, and of y if y has several columns.
@@ -310,9 +310,10 @@ class Latent(Regresses):
         """
         scores = super().fit_transform(X, y, **fit_params)
         alone = len(self.y_loadings_) == 1 or self._linear.classes is not None
-        return scores if alone else (scores, self._scores_of(y))
+        return scores if alone else (scores, self._scores_of(X, y))
 
-    def _scores_of(self, y: PerRow) -> Array:
+    def _scores_of(self, X: Rows, y: PerRow) -> Array:
+        y = aligned(X, y, "y", "X")
         mean, classes = self._linear.mean, self._linear.classes
         if classes is not None:
             y = (as_array(y)[:, None] == classes).astype(np.float64)

@@ -4,6 +4,7 @@ import numpy as np
 import pandas as pd
 import polars
 import pytest
+from sklearn.base import clone
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
@@ -78,6 +79,51 @@ def test_estimators():
     np.testing.assert_allclose(
         pipeline.fit(X, MIXED)[-1].components_, pipeline.fit(X, y)[-1].components_
     )
+
+
+@pytest.mark.parametrize("estimator", [ldr.LDA(2), ldr.RidgeRegression(2), ldr.PCA(2)])
+def test_weights_of_estimators(estimator):
+    weights = pd.Series(np.arange(178.0) % 5, index=LETTERS)
+    right = estimator.fit(X, y, sample_weight=weights.to_numpy())
+    expected = right.result_.value, right.score(X, y, sample_weight=weights.to_numpy())
+    other = weights.iloc[OTHER_ORDER]
+    mixed = estimator.fit(X, MIXED, sample_weight=other)
+    assert (mixed.result_.value, mixed.score(X, MIXED, sample_weight=other)) == expected
+    blocks = clone(estimator).partial_fit(X, MIXED, sample_weight=other)
+    assert blocks.result_.value == pytest.approx(expected[0], rel=1e-12)
+
+
+def test_trials_of_estimators():
+    trials = pd.Series(np.arange(178) // 20, index=LETTERS)
+    right = ldr.OrthogonalMAF(2).fit(X, groups=trials)
+    mixed = ldr.OrthogonalMAF(2).fit(X, groups=trials.iloc[OTHER_ORDER])
+    assert mixed.result_.value == right.result_.value
+    found = mixed.score(X, groups=trials.iloc[OTHER_ORDER])
+    assert found == right.score(X, groups=trials)
+
+
+def test_views_and_scores_of_estimators():
+    two = ldr.CCA(2).fit(A, B)
+    for found, right in zip(two.transform(A, B_MIXED), two.transform(A, B), strict=True):
+        np.testing.assert_array_equal(found, right)
+    names = ["a", "b", "c"]
+    three, mixed = [A, B, A.iloc[:, :3]], [A, B_MIXED, A.iloc[OTHER_ORDER, :3]]
+    right = ldr.MaxDiff(1).fit(three).result_.value
+    for views in (mixed, dict(zip(names, mixed, strict=True))):
+        assert ldr.MaxDiff(1).fit(views).result_.value == right
+    responses = X.iloc[:, :2]
+    given = (responses, responses.iloc[OTHER_ORDER])
+    right, mixed = (ldr.PLSRegression(2).fit_transform(X, y)[1] for y in given)
+    np.testing.assert_array_equal(mixed, right)
+
+
+def test_a_picture_of_named_views_pairs_their_rows():
+    result = ldr.solve("cca", {"a": A, "b": B}, 1)
+    right, mixed = (
+        ldr.plots.projection(result, {"b": B, "a": view}).axes[0].collections[0].get_offsets()
+        for view in (A, A.iloc[OTHER_ORDER])
+    )
+    np.testing.assert_array_equal(mixed, right)
 
 
 def test_what_resamples_the_rows():

@@ -277,6 +277,8 @@ def test_features_of_trials(name):
     np.testing.assert_array_equal(plain.transform(EPOCHS), flat if name == "Xdawn" else power)
     rows = by_time(EPOCHS.transpose(0, 2, 1)).rows
     assert plain.transform(rows).shape == (1200, 2)  # of samples in rows, sample by sample
+    with pytest.raises(DataError, match=r"y has 39 entries, expected 1200, .*or 40, one for"):
+        ldr.CSP().fit(EPOCHS, np.arange(39) % 2)
     with pytest.raises(ArgumentError, match="features must be one of 'power', 'flat', 'time'"):
         estimator(2, features="log").fit(EPOCHS, y)
     uneven = [EPOCHS[0], EPOCHS[1][:, :20]]
