@@ -15,6 +15,7 @@ import sys
 import tokenize
 import warnings
 from collections.abc import Callable, Iterator
+from functools import cache
 
 import ldr
 from tests.house import ROOT, modules
@@ -35,11 +36,12 @@ VERBS = re.compile(
 )
 
 
-def docstrings() -> Iterator[tuple[str, str]]:
-    """Yield the place and the text of every docstring of the library."""
-    for name, path in modules().items():
-        if name.split(".")[0] == "ldr":
-            yield from _docstrings(ast.parse(path.read_text(encoding="utf-8")), name)
+@cache
+def docstrings() -> list[tuple[str, str]]:
+    """Return the place and the text of every docstring of the library."""
+    sources = {name: path for name, path in modules().items() if name.split(".")[0] == "ldr"}
+    trees = {name: ast.parse(path.read_text(encoding="utf-8")) for name, path in sources.items()}
+    return [found for name, tree in trees.items() for found in _docstrings(tree, name)]
 
 
 def _docstrings(node: ast.AST, name: str) -> Iterator[tuple[str, str]]:

@@ -157,18 +157,7 @@ def test_widths_of_each_class_move_with_the_rows():
 # Methods whose optimum is known to move with the rows by products: nothing is bound again.
 KNOWN = [key for key in methods.RANDOM if key not in WITHOUT and key != "csp trials"]
 # By differences of solutions, too: one of each kind of optimum.
-BY_DIFFERENCES = (
-    *("pca", "orthogonal-lda", "cca", "maxdiff"),
-    *("ppca", "ica", "mds-stress", "least-squares"),
-)
-# One key of each class of problems runs by default: programs of all take minutes to compile.
-FIRST = {
-    type(methods.bound(methods.name_of(key), X, y=y, **parameters)): key
-    for key in reversed(KNOWN)
-    for X, y, parameters in [methods.RANDOM[key]]
-}.values()
-# rows derived from a view; kernels whose widths and own kernel matrix move with the rows
-FIRST = {*FIRST, "ssd", "hsic unsupervised", "hsic unsupervised landmarks"} - {*BY_DIFFERENCES}
+BY_DIFFERENCES = ("pca", "orthogonal-lda", "ica")
 BY_PRODUCTS = [
     *((key, {}, "") for key in KNOWN if key != "robust-pca sphere"),  # by differences
     *((key, {"ridge": 0.1}, "") for key in KNOWN if "ridge" in methods.parameters_of(key)),
@@ -176,13 +165,25 @@ BY_PRODUCTS = [
     *((key, {}, "weights") for key in KNOWN if "landmarks" not in key),
     *((key, {}, "trials") for key in KNOWN if methods.class_of(key).needs == ("time order",)),
 ]
-# A program of each takes seconds to compile: by default a few have a ridge and weights or trials.
+# Each program takes seconds to compile: by default some matrices, rows, pairs and kernels.
 BY_DEFAULT = [
-    *((key, {}, "") for key in sorted(FIRST)),
     *((key, {"ridge": 0.1}, "weights") for key in ("orthogonal-lda", "orthogonal-cca")),
     ("npe", {}, "weights"),
     ("vamp", {"ridge": 0.1}, "trials"),
+    *((key, {}, "") for key in ("robust-pca", "wda", "sdr landmarks", "hsic unsupervised")),
 ]
+# One key of each class of problems, and matrices that are made in ways of their own.
+OF_EACH_CLASS = {
+    *{
+        type(methods.bound(methods.name_of(key), X, y=y, **parameters)): key
+        for key in reversed(KNOWN)
+        for X, y, parameters in [methods.RANDOM[key]]
+    }.values(),
+    *("ssd", "hsic unsupervised landmarks", "dynamics skew", "dynamics derivatives"),
+    *("robust-pca huber", "gkdr", "olpp epsilon", "onpp class-neighbours", "save", "sir"),
+    *("directional-regression", "sfa derivatives", "vamp power", "ica kurtosis", "ica exp"),
+    "uica student",
+} - {*BY_DIFFERENCES, *(key for key, *_ in BY_DEFAULT)}
 
 
 @pytest.mark.filterwarnings("ignore")
@@ -237,32 +238,26 @@ def statement_value(function, X, M):
     return function(X, M).value
 
 
-@pytest.mark.filterwarnings("ignore")
-@pytest.mark.parametrize(
-    "key",
-    [
-        *("dynamics skew", "dynamics derivatives", "robust-pca huber", "gkdr", "olpp epsilon"),
-        *("onpp class-neighbours", "save", "directional-regression", "sir", "sfa derivatives"),
-        *("vamp power", "ica kurtosis", "ica exp", "uica student"),
-    ],
-)
-def test_values_of_statements_change_as_optimal_values(key):
-    """By the envelope theorem: M fixed, only the value compiled, for methods that FIRST leaves."""
-    X, y, parameters = methods.RANDOM[key]
+def check_value(objective, X, y, parameters):
+    """By the envelope theorem: of a fixed M, only the value is compiled."""
     options = {"y": y, "tolerance": 1e-13, "random_state": 0, **parameters}
-    result = ldr.solve(methods.name_of(key), X, 2, **options)
+    result = ldr.solve(objective, X, 2, **options)
     known = result.sensitivity(X, y).known
-    dX, h = like(X, np.random.default_rng(0)), 1e-4
+    rng, h = np.random.default_rng(0), 1e-4
+    dX = as_tuple(like(X, rng))
     start = "baseline" if result.solver == "closed-form" else result.M
     options |= {"start": start, "starts": 1, "certify": False}
-    stated, solved = (
-        (of(X + h * dX) - of(X - h * dX)) / (2 * h)
-        for of in (
-            lambda X: float(computed(statement_value, known.observed, [X], known.optimum.M)),
-            lambda X: ldr.solve(methods.name_of(key), X, 2, **options).value,
-        )
-    )
-    assert stated == pytest.approx(solved, rel=1e-5, abs=1e-9)
+    pair = [tuple(x + t * dx for x, dx in zip(as_tuple(X), dX, strict=True)) for t in (h, -h)]
+    stated = [computed(statement_value, known.observed, [*X], known.optimum.M) for X in pair]
+    solved = [ldr.solve(objective, single(X), 2, **options).value for X in pair]
+    rates = [float(ahead - behind) / (2 * h) for ahead, behind in (stated, solved)]
+    assert rates[0] == pytest.approx(rates[1], rel=1e-5, abs=1e-9)
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("key", sorted(OF_EACH_CLASS))
+def test_values_of_statements_change_as_optimal_values(key):
+    check_value(methods.name_of(key), *methods.RANDOM[key])
 
 
 def test_rows_without_a_label_may_say_so_by_anything():
@@ -296,7 +291,19 @@ SUMS = {
 
 
 @pytest.mark.filterwarnings("ignore")
-@pytest.mark.parametrize("key", SUMS)
+@pytest.mark.parametrize("key", ["of their rows", "of a basis", "traces"])
+def test_values_of_sums_move_with_their_terms(key):
+    check_value(SUMS[key], *methods.RANDOM["orthogonal-lda"])
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize(
+    "key",
+    [
+        pytest.param(key, marks=[] if key in ("a ratio", "kernels") else pytest.mark.slow)
+        for key in SUMS
+    ],
+)
 def test_sums_move_with_their_terms(key):
     X, y, _ = methods.RANDOM["orthogonal-lda"]
     rng = np.random.default_rng(0)

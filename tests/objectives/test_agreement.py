@@ -32,6 +32,8 @@ JOBS = [
 
 # Local optima: from the heuristic, like the reference; the others from anywhere.
 LOCAL = ("orthogonal-cca", "sdr", "hsic", "dynamics", "ica", "uica")
+# First-order solvers of two views take seconds; those of one view, and lbfgs, run by default.
+LONG = {("orthogonal-cca", "steepest-descent"), ("orthogonal-cca", "conjugate-gradient")}
 # Steepest descent has the value after its 10,000 iterations, not yet the gradient.
 SLOW = ("orthogonal-lda", "steepest-descent")
 NATIVE_JOBS = [(job, solver) for job in JOBS for solver in NATIVE if (job, solver) != SLOW]
@@ -82,7 +84,13 @@ def solved(job, solver, **options):
     return ldr.solve(name_of(job), X, r, y=y, solver=solver, certify=False, **options, **parameters)
 
 
-@pytest.mark.parametrize(("job", "solver"), [*NATIVE_JOBS, pytest.param(*SLOW, marks=UNCONVERGED)])
+@pytest.mark.parametrize(
+    ("job", "solver"),
+    [
+        *(pytest.param(*job, marks=pytest.mark.slow if job in LONG else []) for job in NATIVE_JOBS),
+        pytest.param(*SLOW, marks=UNCONVERGED),
+    ],
+)
 def test_native_solvers_reach_the_same_value(job, solver):
     X, *_, r = data(job)
     # Of two views of r columns each M has a sign of its determinant, which no path can change.

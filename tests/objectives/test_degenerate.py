@@ -490,7 +490,7 @@ def test_classes_of_equal_rows_have_no_scatter_whatever_the_coordinates(sparse):
 @pytest.mark.parametrize("name", ["nca", "lmnn"])
 def test_directions_without_variance_keep_a_map_of_the_order_of_the_others(name):
     y = np.arange(30) % 2
-    for seed in range(8):
+    for seed in range(3):
         rng = np.random.default_rng(seed)
         X = (0.3 * y[:, None] + rng.normal(size=(30, 1))) @ rng.normal(size=(1, 6))
         assert np.linalg.norm(ldr.solve(name, X, 5, y=y).M) < 100.0

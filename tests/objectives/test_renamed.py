@@ -53,6 +53,6 @@ def test_a_model_of_before_keeps_its_method(tmp_path):
 @pytest.mark.filterwarnings("error::FutureWarning")
 def test_names_that_the_user_did_not_give_do_not_warn():
     X, y = np.random.default_rng(0).standard_normal((30, 4)), np.arange(30) % 3
-    assert "lda" in [each.name for each in ldr.compare(None, X, y, 2).methods]
-    assert "cca" in [each.name for each in ldr.compare(None, (X, X[:, :3]), None, 1).methods]
+    assert "lda" in [each.name for each in ldr.compare(None, X, y, 2, folds=2).methods]
+    assert "cca" in [each.name for each in ldr.compare(None, (X, X[:, :3]), r=1, folds=2).methods]
     assert ldr.LDA(2).fit(X, y).score(X, y) > 0

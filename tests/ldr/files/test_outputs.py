@@ -8,6 +8,7 @@ import signal
 import sys
 import time
 import traceback
+from itertools import cycle
 
 import numpy as np
 import pandas as pd
@@ -143,8 +144,7 @@ ENDINGS = [".csv", ".tsv", ".parquet", ".npy", ".npz", ".mat"]
 
 # numpy before 2 leaves an archive that failed to be closed as it is collected
 @pytest.mark.filterwarnings("ignore:Exception ignored in:pytest.PytestUnraisableExceptionWarning")
-@pytest.mark.parametrize("ending", ENDINGS)
-@pytest.mark.parametrize("stored", [False, True])
+@pytest.mark.parametrize(("ending", "stored"), [*zip(ENDINGS, cycle([False, True]), strict=False)])
 def test_a_full_disk_leaves_what_was_there(ending, stored, tmp_path, result):
     np.save(tmp_path / "X.npy", X)
     path = tmp_path / f"Y{ending}"
@@ -173,8 +173,7 @@ def test_a_full_disk_leaves_the_report_and_a_picture(tmp_path, result):
     assert contents(tmp_path) == before
 
 
-@pytest.mark.parametrize("ending", [".png", ".pdf", ".svg"])
-@pytest.mark.parametrize("most", [0, 400, 6000])
+@pytest.mark.parametrize(("ending", "most"), [(".png", 0), (".pdf", 400), (".svg", 6000)])
 def test_a_full_disk_leaves_the_picture(ending, most, folder, call):
     before = contents(folder)
     with full_disk(most):

@@ -34,9 +34,9 @@ from ldr.solvers.problem import RiemannianProblem
 from ldr.testing import rayleigh, symmetry_error, taylor_slopes
 from tests.objectives.methods import bound
 
-N, D, R = 700, 6, 2
+N, D, R = 350, 6, 2
 solve = partial(ldr.solve, certify=False)
-PIECE_ROWS = 150
+PIECE_ROWS = 75
 
 
 @pytest.fixture(autouse=True)
@@ -198,8 +198,8 @@ def test_missing_values_in_a_file(saved):
     with pytest.raises(DataError, match=r"NaN or infinite value\(s\), the first in row"):
         solve("pca", saved(GAPS), R)
     rows = GAPS.copy()
-    rows[[400, 600]] = np.nan
-    with pytest.raises(DataError, match=r"2 row\(s\) with only missing entries.* row 400"):
+    rows[[200, 300]] = np.nan
+    with pytest.raises(DataError, match=r"2 row\(s\) with only missing entries.* row 200"):
         solve("ppca", saved(rows), R)
     rows = GAPS.copy()
     rows[:, 4] = np.nan
@@ -266,7 +266,7 @@ def test_gram_matrices_of_a_sample(name, y, saved, monkeypatch):
     assert f"{name} was solved on a random sample of 200 of {N} rows" in result.notes
     np.testing.assert_allclose(result.mean, X.mean(axis=0))
     if y is not None:
-        with pytest.raises(DataError, match=r"y has shape \(699,\)"):
+        with pytest.raises(DataError, match=r"y has shape \(349,\)"):
             solve(name, saved(X), R, y=y[1:])
 
 

@@ -43,11 +43,13 @@ class Way:
 
 WAYS = {
     "at once": Way(most=3000, slack=1.0, data=tuple(DATA)),
-    "pieces of 1": Way(piece=1, most=40),
+    "pieces of 1": Way(piece=1, most=24),
     "pieces of 17": Way(piece=17),
     "pieces of 150": Way(piece=150),
     "chunks": Way(lambda X: as_samples(da.from_array(X, chunks=(37, *X.shape[1:]))), most=150),
-    "on a device": Way(lambda X: replace(as_samples(X), accelerator=PROCESSOR), piece=800),
+    "on a device": Way(
+        lambda X: replace(as_samples(X), accelerator=PROCESSOR), piece=800, data=WORST[1:4]
+    ),
     "sparse": Way(lambda X: as_samples(sp.csr_array(X)), most=3000, data=SPARSE),
     "sparse pieces": Way(lambda X: Pieces(sp.csr_array(X)), data=SPARSE),
     "sparse columns": Way(lambda X: as_samples(sp.csc_array(X)), data=SPARSE),
