@@ -574,15 +574,25 @@ class Folds:
             # Class numbers replace numeric labels, which scikit-learn would cast to integers.
             if y is not None and numbered and labels:
                 y = np.unique(y, return_inverse=True)[1]
+            # A splitter divides the given samples, also those without weight.
+            counted = np.ones(len(first), bool)
+            if not numbered and sampled.counted is not None:
+                counted = sampled.counted
+            near = np.maximum(np.cumsum(counted) - 1, 0)
+            given = [None if each is None else each[near] for each in (y, groups)]
             with warnings.catch_warnings():  # a separate message says that groups are ignored
                 warnings.simplefilter("error" if numbered else "ignore", UserWarning)
-                parts = list(splitter.split(np.zeros((len(first), 1)), y, groups))
-        except (TypeError, ValueError, UserWarning) as error:
+                parts = [
+                    (near[a][counted[a]], near[b][counted[b]])
+                    for a, b in splitter.split(np.zeros((len(near), 1)), *given)
+                ]
+        except (IndexError, TypeError, ValueError, UserWarning) as error:
             what = f"{len(first)} {'rows' if trials is None else 'trials'}"
             raise ArgumentError(
                 f"folds = {folds!r} cannot split the {what} of X: {error}"
             ) from error
         filled = [both for both in parts if all(map(len, both))]
+        parts = parts if counted.all() else filled
         if len(filled) < max(2, len(parts)):
             raise ArgumentError(
                 f"folds = {folds!r} makes {len(parts)} split(s), of which {len(filled)} have both "

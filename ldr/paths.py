@@ -235,7 +235,8 @@ def path(
         held-out entries of X. Statistics are computed from training samples. A number of folds
         selects `GroupKFold` if there are groups, else a shuffled `KFold` (stratified for labels).
         Time series are divided into trials or, without trials, into blocks separated by gaps. A
-        splitter, such as `LeaveOneOut()`, divides samples or trials, but not a background.
+        splitter, such as `LeaveOneOut()`, divides samples (also those of weight 0) or trials, but
+        not a background.
     rule : {"best", "one-standard-error"}, optional
         Rule for `chosen`: the best pooled score, or the smallest r whose score is within one
         standard error of the best. The latter is the default for scores of predictions, or of

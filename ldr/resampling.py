@@ -129,6 +129,7 @@ class Sampled:
     objective: Objective
     data: Data
     groups: Indices | None = None  # group or trial of each sample, numbered from 0
+    counted: npt.NDArray[np.bool_] | None = None  # the given samples that have weight, if some lack
 
     @classmethod
     def of(
@@ -154,18 +155,20 @@ class Sampled:
             data = data.of_rows_that_count()  # of files too, for the same folds and draws
         n, marks = data.samples.n, data.samples.marks
         data.check_y()
+        counted = None if sample_weight is None else as_array(brought(sample_weight)) > 0
+        counted = None if counted is None or len(counted) == n else counted
         if marks is not None and marks.trials is not None:
-            return cls(objective, data, marks.codes)
+            return cls(objective, data, marks.codes, counted)
         given = trials_of(X) if groups is None else as_array(brought(groups), "groups")
-        if given is not None and sample_weight is not None and len(given) != n:
-            counted = as_array(brought(sample_weight)) > 0  # a sample of weight 0 is omitted
-            given = given[counted] if len(counted) == len(given) else given
+        if given is not None and counted is not None and len(given) == len(counted):
+            given = given[counted]
         if given is None or (groups is None and len(given) != n):
-            return cls(objective, data)
+            return cls(objective, data, None, counted)
         if given.shape != (n,):
             raise DataError(f"groups has shape {given.shape}, expected ({n},), a group per row")
         codes = _codes(given)
-        return cls(objective, data, codes if groups is not None or codes.any() else None)
+        several = groups is not None or codes.any()
+        return cls(objective, data, codes if several else None, counted)
 
     @property
     def n(self) -> int:

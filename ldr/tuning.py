@@ -251,18 +251,18 @@ def tune(
     """
     objective = as_objective(objective, {})
     whole("evaluations", evaluations, 1)
-    at_first: dict[str, Array] = {}
-    for name, given in parameters.items():
-        if name != SCALES:
-            parameter(objective, name)
-        at_first[name] = first = np.asarray(given, dtype=np.float64)
-        if not (np.isfinite(first) & (first > 0)).all():
-            raise ArgumentError(f"initial {name} is {given!r}, expected positive numbers")
-    if not at_first:
+    if not parameters:
         raise ArgumentError("parameters is empty: expected initial values by name")
     if objective.views > 1:
         raise ArgumentError(f"{objective.name} has several views, expected a single view")
     sampled = Sampled.of(objective, X, y, "held-out loss", groups=groups)
+    at_first: dict[str, Array] = {}
+    for name, given in parameters.items():
+        one = np.zeros(sampled.data.samples.d) if name == SCALES else parameter(objective, name)
+        at_first[name] = first = np.asarray(given, dtype=np.float64)
+        if first.shape != np.shape(one) or not (np.isfinite(first) & (first > 0)).all():
+            expected = f"{np.size(one)} positive numbers" if np.ndim(one) else "a positive number"
+            raise ArgumentError(f"initial {name} is {given!r}, expected {expected}")
     splits = Folds.of(sampled, folds, random_state).parts
     parts = [(sampled.part(training), sampled.part(held)) for training, held in splits]
     held_out = _HeldOut(objective, parts, r, _loss(loss, sampled.data.y), at_first, evaluations)

@@ -157,6 +157,8 @@ def test_what_cannot_be_tuned_is_refused_in_words():
     refused = [
         ("with respect to 'rigde'", "orthogonal-lda", X, {"rigde": 1.0}, y),
         ("initial ridge is 0", "orthogonal-lda", X, {"ridge": 0.0}, y),
+        (r"\[0.1\], expected a positive", "orthogonal-lda", X, {"ridge": [0.1]}, y),
+        ("initial scales .* expected 13 positive", "pca", X, {"scales": [1.0, 2.0]}, y),
         ("needs y=, or a function as loss=", "pca", X, {"scales": np.ones(13)}, None),
         ("parameters is empty: expected initial values", "pca", X, {}, y),
         ("several views", "orthogonal-cca", (X, X[:, :3]), {"ridge": 1.0}, None),

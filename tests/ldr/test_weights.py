@@ -12,7 +12,13 @@ from sklearn import config_context
 from sklearn.base import clone
 from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import get_scorer
-from sklearn.model_selection import GridSearchCV, cross_val_score, cross_validate
+from sklearn.model_selection import (
+    GridSearchCV,
+    LeaveOneOut,
+    PredefinedSplit,
+    cross_val_score,
+    cross_validate,
+)
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
@@ -283,6 +289,22 @@ def test_scores_folds_and_draws():
         np.testing.assert_allclose(draw([X[:30], X[30:]]), draw(X), rtol=1e-12)
     drawn = ldr.bootstrap("pca", X, 2, sample_weight=ANY, draws=2, random_state=0)
     assert drawn.result.value == ldr.solve("pca", X, 2, sample_weight=ANY).value
+
+
+@pytest.mark.parametrize("name", ["pca", "orthogonal-lda"])
+def test_a_splitter_divides_the_given_rows(name):
+    """Rows without weight have an entry in `test_fold`; repeated rows are in the same fold."""
+    fold, rows = np.arange(N) % 4 - 1, np.repeat(np.arange(N), WHOLE.astype(int))
+    y = None if name == "pca" else LABELS
+    found = ldr.path(name, X, [1, 2], y=y, sample_weight=WHOLE, folds=PredefinedSplit(fold))
+    repeated = PredefinedSplit(fold[rows])
+    expected = ldr.path(name, X[rows], [1, 2], y=y if y is None else y[rows], folds=repeated)
+    np.testing.assert_allclose(found.scores, expected.scores, rtol=1e-9)
+    np.testing.assert_allclose(found.pooled, expected.pooled, rtol=1e-9)
+    alone = ldr.path(name, X, [1], y=y, sample_weight=WHOLE, folds=LeaveOneOut())
+    assert alone.scores.shape == (1, np.count_nonzero(WHOLE))
+    with pytest.raises(ArgumentError, match="cannot split the 60 rows of X: index 60 is out of"):
+        ldr.path(name, X, [1], y=y, folds=PredefinedSplit(np.arange(N + 1) % 3))
 
 
 def test_estimators():
