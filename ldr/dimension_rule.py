@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -113,6 +114,10 @@ def _by_bic(
             break
     if best == 0:
         raise ArgumentError(f"r = 'auto' found no r: the data are too few for {objective.name!r}")
+    with suppress(DataError):  # r = 0 needs complete samples
+        none = solve(objective, data, 0, certify=False).model
+        if none is not None and none.bic <= least:
+            return best, (f"r = {best}: the BIC is smaller still at r = 0, without common factors",)
     return best, (f"r = {best}: the smallest Bayesian information criterion (BIC), {least:.6g}",)
 
 

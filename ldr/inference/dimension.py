@@ -16,8 +16,10 @@ from ldr.inputs import as_generator, as_objective
 from ldr.objectives.objective import Objective
 from ldr.paths import Path, path
 from ldr.solvers.checks import Pickled, choice, number, whole
+from ldr.solvers.deadline import complete
 from ldr.solvers.errors import ArgumentError
 from ldr.solvers.manifolds import Array
+from ldr.solving import solve
 from ldr.tables import beside, text
 from ldr.types import Argument, Figure, Panels, PerRow, Rows, Splitter
 
@@ -105,7 +107,8 @@ def dimension(
       eigenvalue after the k-th, and the mean of 1 - |det(B'B*)| over bootstrap samples. B and B*
       are orthonormal bases of the first k directions, of the data and of a bootstrap sample. Each
       term is divided by 1 plus its sum over k.
-    - "bic": the least Bayesian information criterion, for methods with a likelihood (ppca, fa).
+    - "bic": the least Bayesian information criterion, for methods with a likelihood (ppca, fa);
+      r = 0, the model of independent columns, is a candidate if no values are missing.
     - "folds": `ldr.path` scores each r on held-out samples, and `rule` selects r. If the method
       predicts, r = 0 (the mean or the largest class) is also a candidate.
     - "parallel": Horn's parallel analysis of the correlation matrix (pca).
@@ -193,9 +196,11 @@ def dimension(
         criterion = "eigenvalue of the correlation matrix"
         return Dimension(objective, r, used, criterion, steps, numbers, bars)
     if used == "bic":
-        steps = np.arange(1, limit + 1)
-        models = [result.model for result in path(objective, X, list(steps), **options).results]
+        first = int(np.isnan(null.views[0]).any())  # r = 0 needs complete samples
+        solved = (solve(objective, X, r, **options) for r in range(first, limit + 1))
+        models = [result.model for result in complete(solved, limit + 1 - first, "dimensions")]
         scores = np.array([model.bic for model in models if model is not None])
+        steps = np.arange(first, first + len(scores))
         return Dimension(objective, int(steps[np.argmin(scores)]), used, "BIC", steps, scores)
     options |= {"folds": folds, "rule": rule, "random_state": random_state}
     return _by_folds(path(objective, X, range(limit + 1), **options))

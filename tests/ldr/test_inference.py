@@ -441,10 +441,21 @@ def test_dimension_of_planted_factors(name, rule):
 
 
 @pytest.mark.parametrize("name", ["fa", "ppca"])
+def test_independent_columns_have_no_factors(name):
+    X = np.random.default_rng(0).standard_normal((100, 5))
+    found = ldr.dimension(name, X, most=2)
+    assert found.r == 0 and list(found.candidates) == [0, 1, 2]
+    notes = ldr.solve(name, X, "auto").notes
+    assert any("r = 1: the BIC is smaller still at r = 0" in note for note in notes)
+    X[0, 0] = np.nan  # r = 0 needs complete samples
+    assert list(ldr.dimension(name, X, most=1).candidates) == [1]
+
+
+@pytest.mark.parametrize("name", ["fa", "ppca"])
 def test_factors_leave_some_noise(name):
     """The last dimension that is tried is the last that has a likelihood."""
     found = ldr.dimension(name, load_iris().data, random_state=0)
-    np.testing.assert_array_equal(found.candidates, [1, 2, 3])
+    np.testing.assert_array_equal(found.candidates, [0, 1, 2, 3])
 
 
 def test_dimension_of_trials_holds_out_whole_ones():
