@@ -240,7 +240,8 @@ def parallel_analysis(
     eigenvalues = eigenvalues_of(Z)
     drawings = (eigenvalues_of(drawn()) for _ in range(draws))
     others = np.array(complete(drawings, draws, "draws"))
-    threshold = np.quantile(others, quantile, axis=0)
+    # Of N draws, this estimate is exceeded by an independent draw with probability 1 - quantile.
+    threshold = np.quantile(others, quantile, axis=0, method="weibull")
     r = int(np.sum(np.cumprod(eigenvalues > threshold)))
     return ParallelAnalysis(eigenvalues, others, threshold, r)
 

@@ -184,7 +184,7 @@ def dimension(
     if used == "permutation":
         given, labels = null.own().problem(0)
         options = {"y": labels, "null": null.kind, "groups": null.sampled.groups}
-        options |= {"permutations": permutations, "random_state": rng}
+        options |= {"permutations": permutations, "random_state": rng, "standardise": standardise}
         tested = permutation_test(objective, given, limit, **options)
         return _by_permutation(tested, level)
     if used == "ladle":

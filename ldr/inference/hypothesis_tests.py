@@ -61,6 +61,7 @@ class Null:
     views: tuple[Array, ...]  # arrays of shape (n, d); the last may be background data
     y: np.ndarray | None
     sampled: Sampled
+    standardise: bool = False  # True if the columns are divided by their standard deviations
 
     @classmethod
     def of(
@@ -102,7 +103,7 @@ class Null:
                 )
             warn(f"null={kind!r} will become an error: write null={default!r}", FutureWarning)
             kind = default
-        return cls(kind, moved, views, y, sampled)
+        return cls(kind, moved, views, y, sampled, standardise)
 
     def check(self) -> None:
         """Refuse permutations that change nothing, and null hypotheses that do not apply."""
@@ -168,6 +169,9 @@ class Null:
             both = np.vstack(views)
             orders = Resampling(np.zeros(len(both), dtype=np.intp)).permuted("rows", count, rng)
             views = both[orders[:, :n]], both[orders[:, n:]]
+            if self.standardise:  # each draw has its own units, those of its samples, as the data
+                units = views[0].std(axis=1, keepdims=True)
+                views = tuple(view / np.where(units > 0, units, 1.0) for view in views)
         elif self.moved == "second view":
             views = (X, *(view[self.orders(rng, count)] for view in others))
         elif self.moved == "columns" or (self.moved == "order" and self.kind == "shift"):
@@ -427,7 +431,7 @@ def permutation_test(
             for of_batch in _parts(permutations, batch):
                 drawn = (hypothesis.draw(len(each), rng) for each in _parts(len(of_batch), size))
                 part = optima(objective, drawn, r, workers=workers, with_maps=False, **options)
-                better += _as_good(part.values, value, objective.sense)
+                better += np.sum(_as_good(part.values, value, objective.sense))
                 if progress is not None:
                     progress(of_batch.stop, permutations)
                 yield part
@@ -436,9 +440,14 @@ def permutation_test(
 
         parts = complete(batches(), -(-permutations // batch), "batches of permutations")
     found = Solutions.joined(parts)
-    better, count = _as_good(found.values, value, objective.sense), len(found)
-    stopped = stop_after is not None and better >= stop_after and count < permutations
-    p = better / count if stopped else (1 + better) / (1 + count)
+    good = np.flatnonzero(_as_good(found.values, value, objective.sense))
+    if stop_after is not None and len(good) >= stop_after:
+        # The share is a valid p-value only if the last permutation counted is as good as the data.
+        count = int(good[stop_after - 1]) + 1
+        found, p = found.first(count), stop_after / count
+    else:
+        count = len(found)
+        p = (1 + len(good)) / (1 + count)
     if steps is None:
         p_values = _of_numbers(found, optima(objective, [own], r))
     else:
@@ -480,11 +489,10 @@ def _nothing_to_compare(objective: Objective, why: str) -> SingularError:
     )
 
 
-def _as_good(values: Array, value: float, sense: str) -> int:
-    """Count the values that are at least as good as the given value, up to rounding errors."""
+def _as_good(values: Array, value: float, sense: str) -> np.ndarray:
+    """Return True for values at least as good as the given value, up to rounding errors."""
     slack = _SAME * abs(value)
-    good = values >= value - slack if sense == "max" else values <= value + slack
-    return int(np.sum(good))
+    return np.asarray(values >= value - slack if sense == "max" else values <= value + slack)
 
 
 def _of_steps(
@@ -522,7 +530,7 @@ def _of_numbers(found: Solutions, own: Solutions) -> Array | None:
     sense = "min" if numbers[0] < numbers[-1] else "max"
     if len(numbers) == 1:  # one score alone does not show whether large values are better
         best, numbers, sense = found.values, own.values, own.objective.sense
-    reached = np.array([_as_good(best, number, sense) for number in numbers])
+    reached = [np.sum(_as_good(best, number, sense)) for number in numbers]
     same = np.abs(best[:, None] - numbers) <= _SAME * np.abs(numbers)
     return _increasing(reached, same.all(axis=0), len(best))
 

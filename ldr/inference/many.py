@@ -6,7 +6,7 @@ import math
 import operator
 from collections.abc import Iterable, Iterator, Sequence
 from contextvars import copy_context
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import groupby, islice, repeat
 from typing import TypeAlias
 
@@ -172,6 +172,11 @@ class Solutions(Pickled):
         return cls(
             parts[0].objective, parts[0].r, alone=sum(part.alone for part in parts), **arrays
         )
+
+    def first(self, count: int) -> Solutions:
+        """Return the values and scores of the first problems."""
+        numbers = None if self.numbers is None else self.numbers[:count]
+        return replace(self, values=self.values[:count], numbers=numbers)
 
     @property
     def sizes(self) -> Array | None:

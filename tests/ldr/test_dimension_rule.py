@@ -129,6 +129,12 @@ def test_parallel_analysis_of_fewer_rows_than_columns_and_constant_columns():
     assert found.eigenvalues.sum() == pytest.approx(49)
 
 
+def test_the_threshold_of_few_draws_has_its_level():
+    """The largest of 20 alike is the data's with probability 1/20."""
+    found = ldr.parallel_analysis(X, draws=19, random_state=0)
+    np.testing.assert_allclose(found.threshold, found.null.max(axis=0))
+
+
 def test_null_columns_are_permuted_one_by_one():
     ordered = np.sort(np.random.default_rng(0).standard_normal((200, 4)), axis=0)
     found = ldr.parallel_analysis(ordered, draws=20, random_state=0)

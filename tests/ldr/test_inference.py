@@ -260,6 +260,20 @@ def test_every_null_keeps_what_it_says(name, X, y, kind):
     assert 0.2 <= found.p_value <= 1.0
 
 
+def test_samples_exchanged_with_a_background_have_units_of_their_own():
+    """The data are in units of their own samples, so that each permutation must be, too."""
+    X, B = np.random.default_rng(0).standard_normal((2, 15, 6)) * np.arange(1, 7)
+    drawn = Null.of(ldr.objectives.ContrastivePCA(), (X, B), None, "rows", None, True).draw(
+        5, np.random.default_rng(0)
+    )
+    for k in range(5):
+        values = [
+            ldr.solve("contrastive-pca", drawn.problem(k)[0], 2, standardise=each).value
+            for each in (False, True)
+        ]
+        assert values[0] == pytest.approx(values[1], rel=1e-10)
+
+
 def test_groups_change_labels_as_wholes():
     """Twelve subjects of eight rows that are alike: to the naive test they are 96 strangers."""
     rng = np.random.default_rng(0)
@@ -351,8 +365,9 @@ def test_stopping_early_gives_the_share():
     X, y = rng.standard_normal((60, 3)), np.repeat([0, 1, 2], 20)
     found = ldr.permutation_test("robust-pca", X, 1, stop_after=1, permutations=400, random_state=0)
     assert len(found.null) < 400
-    better = int(np.sum(found.null <= found.value * (1 + 1e-10)))
-    assert found.p_value == better / len(found.null) and "each direction" not in repr(found)
+    better = found.null <= found.value * (1 + 1e-10)  # p is valid only at the last of these
+    assert better[-1] and better.sum() == 1 and "each direction" not in repr(found)
+    assert found.p_value == 1 / len(found.null)
     seen = []
     options = {"permutations": 9, "progress": lambda *at: seen.append(at), "random_state": 0}
     ldr.permutation_test("orthogonal-lda", X, 1, y=y, **options)
