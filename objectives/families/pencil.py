@@ -281,6 +281,8 @@ def moved(rows: RowPencil, by: Shrinkage, times: float | None = None) -> RowPenc
 
     def how(found: Pencil, change: Change) -> Pencil:
         A = found.A if times is None else towards(found.A, times, change)
-        return replace(found, A=A, B=towards(found.B, 1.0, change))
+        B = towards(found.B, 1.0, change)
+        total = found.total if found.total is None else found.total + B - found.B
+        return replace(found, A=A, B=B, total=total)
 
     return rows.changed(how, shrinkage=s)

@@ -331,6 +331,14 @@ def test_a_ridge_leaves_the_directions_that_shrinkage_adds():
     best = scipy.linalg.eigh(between, B, eigvals_only=True)[-2:].sum()
     assert found.value == pytest.approx(best, rel=1e-9)
 
+    signal, noise = X[:8], X[8:18] + 3.0
+    found = ldr.solve("opca", (signal, noise), 2, shrinkage="auto", ridge=1e-6)
+    squares = np.mean(noise**2, axis=0)
+    s = ledoit_wolf_shrinkage(noise / np.sqrt(squares), assume_centered=True)
+    R = (1.0 - s) * noise.T @ noise / 10 + s * np.diag(squares) + 1e-6 * squares.mean() * np.eye(60)
+    best = scipy.linalg.eigh(np.cov(signal.T, bias=True), R, eigvals_only=True)[-2:].sum()
+    assert found.value == pytest.approx(best, rel=1e-9)
+
 
 def test_columns_and_groups_that_are_constant():
     rng = np.random.default_rng(0)
