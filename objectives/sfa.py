@@ -152,6 +152,13 @@ class OrthogonalSFA(NestedMethod, Shrinking, StatedMethod, SlowMethod, products=
     uncorrelated components: take sfa with whiten=True.
 
     Source: Wiskott & Sejnowski 2002; Cunningham & Ghahramani 2015, 3.1.6.
+
+    Parameters
+    ----------
+    shrinkage : "auto" or None
+        "auto" shrinks C towards its diagonal D, by Ledoit and Wolf's rule for the standardised
+        columns. Xdot'Xdot is shrunk with the same intensity, towards its expectation 2mD for m
+        differences of independent samples. The result's parameters contain the intensity.
     """
 
     name = "orthogonal-sfa"
@@ -180,9 +187,9 @@ class PairMethod(Shrinking, LaggedMethod, transposed=False, scale_free=True):
     Parameters
     ----------
     shrinkage : "auto" or None
-        "auto" shrinks the covariances towards their diagonals. Ledoit and Wolf's rule, for all rows
-        and standardised columns, gives the intensity, which the result's parameters contain. For
-        vamp the cross-covariances are shrunk towards 0.
+        "auto" shrinks C_0, or for vamp C_00 and C_tt, towards its diagonal. Ledoit and Wolf's rule,
+        for all rows and standardised columns, gives the intensity s, which the result's parameters
+        contain. For vamp C_0t is shrunk towards 0, and all three matrices are divided by 1 - s.
     """
 
     exact = "yes"
