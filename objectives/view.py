@@ -587,7 +587,8 @@ class Compact:
         compact = cls.of(Samples(np.vstack([rows, -rows])), room=room)
         assert compact.space is not None
         lower = compact.space.lower
-        return compact, [Samples(lower(s.dense().T).T, marks=s.marks) for s in parts]
+        lowered = [Samples(lower(s.dense().T).T, marks=s.marks) for s in parts]
+        return replace(compact, rows=lowered[0]), lowered
 
     @classmethod
     def along(cls, basis: Array, mean: Array, samples: Samples) -> Compact:

@@ -252,6 +252,18 @@ def test_spoc_of_mne():
     )
 
 
+@pytest.mark.parametrize("name", ["csp", "spoc", "xdawn"])
+def test_variances_of_few_rows_are_those_of_the_components(name):
+    """The filters are of moments about zero, the variances of `components` about the mean."""
+    rng = np.random.default_rng(0)
+    X, w = 2.0 + rng.standard_normal((10, 25)), rng.random(10)
+    y = rng.standard_normal(10) if name == "spoc" else np.arange(10) % 2
+    result = ldr.solve(name, X, 2, y=y, sample_weight=w)
+    Y = result.transform(X)
+    variances = np.average((Y - np.average(Y, axis=0, weights=w)) ** 2, axis=0, weights=w)
+    assert result.components["variance"].to_numpy() == pytest.approx(variances, rel=1e-9)
+
+
 def test_labels_of_trials_and_trials_however_they_come():
     X, y = real_data.strips()
     trials = by_time(X)
