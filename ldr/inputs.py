@@ -13,7 +13,7 @@ import numpy as np
 
 from ldr.errors import in_words
 from ldr.objectives import registry
-from ldr.objectives.data.array_types import is_annotated
+from ldr.objectives.data.array_types import is_annotated, is_labelled
 from ldr.objectives.data.data import Data, Samples
 from ldr.objectives.data.opening import as_samples, brought, with_columns
 from ldr.objectives.data.sample_metadata import CodedLabels, Marks, as_array, as_trials, as_weights
@@ -480,9 +480,10 @@ def by_index(objective: Objective, X: Rows, y: PerRow, **beside: PerRow) -> tupl
 
 
 def aligned(first: Rows, other: PerRow, name: str, first_name: str) -> PerRow:
-    """Return the second argument in the order of the first one's index, for two pandas objects.
+    """Return the second argument in the order of the first one's index, if both have an index.
 
-    Arguments of other types are unchanged. Divisions of two Dask frames must be equal, if known.
+    pandas objects, AnnData and DataArrays of xarray have an index. Arguments of other types are
+    unchanged. If one of two indices is of Dask, both must begin and end alike, if this is known.
     """
     if other is None or isinstance(first, np.ndarray):
         return other
@@ -504,13 +505,15 @@ def aligned(first: Rows, other: PerRow, name: str, first_name: str) -> PerRow:
             f"{first_name} and {name} have different indices: {name} lacks {len(absent)} of "
             f"{len(index)} entries, the first {examples}; {by_place}"
         )
-    return other[places] if is_annotated(other) else other.iloc[places]
+    return getattr(other, "iloc", other)[places]
 
 
 def _index(rows: Rows) -> PerRow:
-    """Return the index of a pandas DataFrame or Series, or AnnData; None for anything else."""
+    """Return the index of pandas objects, AnnData and DataArrays; None for anything else."""
     if is_annotated(rows):
         return rows.obs_names
+    if is_labelled(rows):
+        return rows.indexes.get(rows.dims[0])
     pandas = sys.modules.get("pandas")
     if pandas is None or not isinstance(rows, (pandas.DataFrame, pandas.Series)):
         return None
@@ -519,14 +522,17 @@ def _index(rows: Rows) -> PerRow:
 
 def _check_divisions(first: Rows, other: PerRow, name: str, first_name: str) -> None:
     # A dask.delayed returns an object for every attribute, so that only True shows known divisions.
-    ends = [
-        (rows.divisions[0], rows.divisions[-1])
-        for rows in (first, other)
-        if getattr(rows, "known_divisions", False) is True
+    lazy = [getattr(rows, "known_divisions", False) is True for rows in (first, other)]
+    if not any(lazy):
+        return
+    found = [
+        rows.divisions if of_dask else _index(rows)
+        for rows, of_dask in zip((first, other), lazy, strict=True)
     ]
+    ends = [(index[0], index[-1]) for index in found if index is not None and len(index)]
     if len(ends) == 2 and ends[0] != ends[1]:
         raise DataError(
             f"{first_name} and {name} have different indices: {first_name} from {ends[0][0]!r} to "
             f"{ends[0][1]!r}, {name} from {ends[1][0]!r} to {ends[1][1]!r}. To pair rows by "
-            f"position, pass {name}.to_dask_array() as {name}"
+            f"position, pass {name}.{'to_dask_array' if lazy[1] else 'to_numpy'}() as {name}"
         )

@@ -195,6 +195,17 @@ def test_rows_by_place_where_there_is_no_index_to_go_by():
     assert ldr.solve("orthogonal-lda", default, 2, y=pd.Series(LABELS)).value == right
 
 
+def test_data_arrays_of_xarray():
+    xarray = pytest.importorskip("xarray")
+    given = xarray.DataArray(ARRAY, dims=("wine", "column"), coords={"wine": LETTERS})
+    labels = xarray.DataArray(LABELS, dims="wine", coords={"wine": LETTERS})
+    right = ldr.solve("orthogonal-lda", X, 2, y=y).value
+    for mixed in (labels[OTHER_ORDER], MIXED, labels.drop_vars("wine")):
+        assert ldr.solve("orthogonal-lda", given, 2, y=mixed).value == right
+    with pytest.raises(DataError, match="X and y have different indices"):
+        ldr.solve("orthogonal-lda", given, 2, y=labels.assign_coords(wine=range(178)))
+
+
 def test_dask_frames_must_begin_and_end_alike():
     dd = pytest.importorskip("dask.dataframe")
     frame = dd.from_pandas(X.reset_index(drop=True), npartitions=3)
@@ -205,3 +216,7 @@ def test_dask_frames_must_begin_and_end_alike():
     assert ldr.solve("orthogonal-lda", frame, 2, y=right).value == pytest.approx(value, rel=1e-10)
     with pytest.raises(DataError, match="different indices: X from 0 to 177, y from 5 to 182"):
         ldr.solve("orthogonal-lda", frame, 2, y=shifted)
+    assert ldr.solve("orthogonal-lda", frame, 2, y=labels).value == pytest.approx(value, rel=1e-10)
+    for X_given, y_given in ((frame, labels[::-1]), (X.reset_index(drop=True)[::-1], right)):
+        with pytest.raises(DataError, match=r"from 177 to 0.* pass y\.to_.*\(\) as y"):
+            ldr.solve("orthogonal-lda", X_given, 2, y=y_given)
