@@ -134,7 +134,7 @@ class Comparison(Pickled):
 
     @property
     def directions(self) -> Frame:
-        """Scores of every component of every method, as in `Result.components`."""
+        """Statistics of every component of every method, as in `Result.components`."""
         records: list[Record] = []
         for m in self.methods:
             columns = m.result.directions.columns()

@@ -868,7 +868,7 @@ _NAMED_ROWS = 5
 
 
 def solutions(found: Solutions, at: npt.ArrayLike | None = None, *, ax: Panels = None) -> Figure:
-    """Plot the values of all problems, and the scores of the components, if any.
+    """Plot the values of all problems, and the statistics of the components, if any.
 
     Parameters
     ----------
@@ -876,7 +876,7 @@ def solutions(found: Solutions, at: npt.ArrayLike | None = None, *, ax: Panels =
         Result of `ldr.solve_many`.
     at : sequence of numbers or dates, optional
         Position of each problem, such as the last row of each window; by default 0, 1, ...
-    ax : matplotlib Axes, or a pair of them if components have scores, optional
+    ax : matplotlib Axes, or a pair of them if components have statistics, optional
     """
     panels = given_panels(ax, 1 if found.numbers is None else 2)
     along = np.arange(len(found.values)) if at is None else np.asarray(at)
@@ -886,7 +886,7 @@ def solutions(found: Solutions, at: npt.ArrayLike | None = None, *, ax: Panels =
     if found.numbers is not None:
         for k, numbers in enumerate(found.numbers.T):
             panels[1].plot(along, numbers, linewidth=1.0, label=f"component {k + 1}")
-        finish(panels[1], where, "score of each component", legend=found.numbers.shape[1] > 1)
+        finish(panels[1], where, "statistic of each component", legend=found.numbers.shape[1] > 1)
     return figure_of(panels[0])
 
 

@@ -334,7 +334,7 @@ class Result(Pickled, Generic[Matrices]):
         -------
         Sensitivity
             The method `along` returns the derivative of M, P, the subspace, the value and the
-            scores of the components, along a direction of the data, weights or parameters.
+            statistics of the components, along a direction of the data, weights or parameters.
 
         Raises
         ------

@@ -19,12 +19,12 @@ from ldr.types import Argument, Frame
 
 @dataclass(frozen=True)
 class Directions:
-    """Scores of the components of a result.
+    """Statistics of the components of a result.
 
     Attributes
     ----------
     own : dict of str to ndarray (r,)
-        The objective's scores of the components, the most important first.
+        The objective's statistics of the components, the most important first.
     variations : tuple of (Variation or None)
         Variation of the samples under P, one for each view; None if the samples are not available.
     orthonormal : bool
@@ -42,7 +42,7 @@ class Directions:
     views: Sequence[str] = field(default=(), kw_only=True)
 
     def columns(self) -> dict[str, Array]:
-        """Return all component scores by name; names have suffixes "_a", "_b" for several views."""
+        """Return the statistics by name; names have suffixes "_a", "_b" for several views."""
         found = dict(self.own)
         count = len(self.variations)
         ends = [f"_{v}" for v in self.views or view_letters(count)] if count > 1 else [""]

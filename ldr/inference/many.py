@@ -140,8 +140,8 @@ class Solutions(Pickled):
     mean : ndarray (b, d)
         Means that are subtracted before the map; a pair for two views.
     numbers : ndarray (b, r) or None
-        Scores of each component, best first: eigenvalues, or singular values of two views; None if
-        the objective has no scores.
+        Statistic of each component, best first: eigenvalues, or singular values of two views; None
+        if the objective has none.
     gaps : ndarray (b,)
         Bounds of the distances of `values` from the optima, without rounding; infinite if unknown.
     alone : int
@@ -180,7 +180,7 @@ class Solutions(Pickled):
 
     @property
     def sizes(self) -> Array | None:
-        """Component scores, or their absolute values if the objective ranks components by those."""
+        """The attribute `numbers`; absolute values if the objective ranks components by those."""
         numbers, objective = self.numbers, self.objective
         by_size = isinstance(objective, StatedMethod) and objective.by_size
         return np.abs(numbers) if by_size and numbers is not None else numbers
