@@ -159,13 +159,7 @@ ARGUMENTS = [
     ),
     case(r"landmarks must be a whole number >= 2, got array", "hsic", landmarks=np.array([1, 2])),
     case(r"target must be a single label, got \[", "xdawn", r=1, y=y, target=[0, 1]),
-    case(
-        r"derivatives= requires degree=1, got degree=2",
-        "sfa",
-        r=1,
-        degree=2,
-        derivatives=X,
-    ),
+    case(r"derivatives= requires degree=1, got degree=2", "sfa", r=1, degree=2, derivatives=X),
     case(
         r"graph='class-neighbours' needs a label for every row",
         "semi-supervised-da",
@@ -367,8 +361,7 @@ def test_what_does_not_fit_together(words, act):
 @pytest.mark.parametrize("case", STILL)
 def test_where_nothing_varies(case):
     with pytest.raises(
-        SingularError,
-        match=r"equally good|vary in no direction|is zero to round|leave no resid",
+        SingularError, match=r"equally good|vary in no direction|is zero to round|leave no resid"
     ):
         STILL[case]()
 

@@ -22,12 +22,7 @@ from ldr.objectives.problem import PROVED_GLOBAL, Certificate
 from ldr.objectives.registry import REGISTRY
 from ldr.objectives.view import View
 from ldr.solvers import SelfConsistentField, Stopping, TrustRegion, minimise
-from ldr.solvers.linalg.bounds import (
-    Majorant,
-    entry_squares,
-    largest_sum_bound,
-    trace_ratio_bound,
-)
+from ldr.solvers.linalg.bounds import Majorant, entry_squares, largest_sum_bound, trace_ratio_bound
 from ldr.solvers.problem import RiemannianProblem
 from ldr.solvers.saddles import smallest_curvature
 from tests import real_data

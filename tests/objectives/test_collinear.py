@@ -117,12 +117,7 @@ def residual(X, Y, ridge=0.0):
 # name: (objective, the data of X, y, the value)
 CASES = {
     "lda": (LDA(), lambda X: X, LABELS, lda),
-    "lda, ridge": (
-        LDA(ridge=1e-10),
-        lambda X: X,
-        LABELS,
-        lambda X: lda(X, 1e-10),
-    ),
+    "lda, ridge": (LDA(ridge=1e-10), lambda X: X, LABELS, lambda X: lda(X, 1e-10)),
     "maf": (MAF(), lambda X: X, None, maf),
     "cca": (CCA(), lambda X: (X, OUTPUTS), None, lambda X: cca(X, OUTPUTS)),
     "cca, both": (

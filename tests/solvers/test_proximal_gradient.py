@@ -17,13 +17,7 @@ from ldr.solvers import (
 )
 from ldr.solvers.manifolds import Euclidean, Product, SparseStiefel, nearest_with_zeros
 from ldr.solvers.problem import RiemannianProblem
-from ldr.solvers.proximal_gradient import (
-    OnSupport,
-    ProximalPoint,
-    Smoothed,
-    Step,
-    slack_at,
-)
+from ldr.solvers.proximal_gradient import OnSupport, ProximalPoint, Smoothed, Step, slack_at
 from ldr.solvers.proximal_gradient import _on_support as on_support
 from ldr.solvers.saddles import leave_saddles, smallest_curvature
 from ldr.testing import PROBLEMS, FunctionProblem, rayleigh, taylor_slopes

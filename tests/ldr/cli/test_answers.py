@@ -167,11 +167,7 @@ def test_solve_for_a_dimension_that_the_rows_tell(call, table, tmp_path, r, said
 
 @pytest.mark.parametrize(
     ("r", "said"),
-    [
-        ("two", "expected an integer, a share of"),
-        ("1.5", "whole number"),
-        ("0", "range"),
-    ],
+    [("two", "expected an integer, a share of"), ("1.5", "whole number"), ("0", "range")],
 )
 def test_dimensions_that_are_none(call, table, tmp_path, r, said):
     done = call("solve", "pca", "wine.csv", "--drop", "kind", "-r", r, folder=tmp_path)

@@ -127,13 +127,7 @@ def test_priors_are_those_of_scikit_learn(shrinkage):
 
 @pytest.mark.parametrize("standardise", [False, True])
 @pytest.mark.parametrize(
-    "estimator",
-    [
-        ldr.LeastSquares,
-        ldr.RidgeRegression,
-        ldr.Lasso,
-        ldr.PLSRegression,
-    ],
+    "estimator", [ldr.LeastSquares, ldr.RidgeRegression, ldr.Lasso, ldr.PLSRegression]
 )
 def test_regressors_are_linear(estimator, standardise):
     for response in (SCORE, np.column_stack([SCORE, np.sqrt(SCORE)])):

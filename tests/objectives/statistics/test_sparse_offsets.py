@@ -12,12 +12,7 @@ from ldr.objectives.data.opening import as_samples
 from ldr.objectives.graphs import laplacian, residuals
 from ldr.objectives.statistics.covariance import CovarianceOperator
 from ldr.objectives.statistics.products import Squares, shifted_classes, shifted_rows
-from tests.objectives.statistics.references import (
-    OFFSETS,
-    centred,
-    error,
-    extended,
-)
+from tests.objectives.statistics.references import OFFSETS, centred, error, extended
 from tests.objectives.statistics.references import offset as rows
 
 N = 300
@@ -89,10 +84,7 @@ def test_the_shift_keeps_the_rows_sparse_and_constant_columns_exact():
     X = rows(1e6)
     X[:, 1] = 0.1
     sparse = as_samples(sp.csr_array(X))
-    for shifted, shift in (
-        shifted_rows(sparse),
-        shifted_classes(sparse, LABELS, LABELS.max() + 1),
-    ):
+    for shifted, shift in (shifted_rows(sparse), shifted_classes(sparse, LABELS, LABELS.max() + 1)):
         restored = shifted.toarray() + (shift if shift.ndim == 1 else shift[LABELS])
         assert np.allclose(restored, X, rtol=1e-15)
         assert shifted.nnz <= 26 / 25 * sparse.array.nnz

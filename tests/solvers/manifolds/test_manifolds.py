@@ -13,9 +13,7 @@ from ldr.solvers import Euclidean, Grassmann, Product, Stiefel
 from ldr.solvers.manifolds import SparseEuclidean, SparseStiefel, polar_factor
 from ldr.solvers.manifolds.manifold import sym
 from ldr.solvers.manifolds.support import SymmetricEquations, on_support, with_zeros
-from ldr.testing import (
-    retraction_stays_on_the_manifold_after_many_large_steps as retraction_stays,
-)
+from ldr.testing import retraction_stays_on_the_manifold_after_many_large_steps as retraction_stays
 
 MANIFOLDS = [
     Stiefel(7, 3),
