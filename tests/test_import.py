@@ -12,23 +12,9 @@ import pytest
 import ldr
 
 HEAVY = [
-    "autograd",
-    "dask",
-    "distributed",
-    "jax",
-    "numpy",
-    "matplotlib",
-    "pandas",
-    "pymanopt",
-    "rich",
-    "scipy.optimize",
-    "scipy.sparse.csgraph",
-    "scipy.sparse.linalg",
-    "scipy.spatial",
-    "scipy.special",
-    "scipy.stats",
-    "sklearn",
-    "typer",
+    *("autograd", "dask", "distributed", "jax", "numpy", "matplotlib", "pandas", "pymanopt"),
+    *("rich", "scipy.optimize", "scipy.sparse.csgraph", "scipy.sparse.linalg", "scipy.spatial"),
+    *("scipy.special", "scipy.stats", "sklearn", "typer"),
 ]
 
 

@@ -21,19 +21,8 @@ AGREEMENT = 1e-9
 ROUNDING = 1e-11
 
 SUMS_OF_SQUARES = {
-    "pca",
-    "sfa",
-    "olpp",
-    "onpp",
-    "lpp",
-    "npe",
-    "orthogonal-lpp",
-    "orthogonal-npe",
-    "orthogonal-sfa",
-    "reduced-rank-regression",
-    "least-squares",
-    "ridge-regression",
-    "lasso",
+    *("pca", "sfa", "olpp", "onpp", "lpp", "npe", "orthogonal-lpp", "orthogonal-npe"),
+    *("orthogonal-sfa", "reduced-rank-regression", "least-squares", "ridge-regression", "lasso"),
     "dynamics",
 }
 

@@ -106,16 +106,8 @@ def identified(key, name):
 
 
 FEW = (
-    "pca",
-    "sfa whitened",
-    "orthogonal-lda",
-    "orthogonal-cca",
-    "pls",
-    "fa",
-    "log-det-pca",
-    "dynamics",
-    "uica",
-    "ica",
+    *("pca", "sfa whitened", "orthogonal-lda", "orthogonal-cca", "pls", "fa", "log-det-pca"),
+    *("dynamics", "uica", "ica"),
 )
 
 

@@ -10,6 +10,7 @@ from sklearn.model_selection import GridSearchCV
 
 import ldr
 from ldr.errors import ArgumentError, DataError
+from ldr.objectives import Objective
 from ldr.objectives.kernel import Kernel
 from ldr.objectives.registry import REGISTRY
 from ldr.solvers.registry import NATIVE
@@ -91,6 +92,21 @@ def test_numbers_of_numpy_are_kept_as_pythons_own(cls, name):
     if any(accepted(cls, name, [2, 0.125])):
         whole = not accepted(cls, name, [0.125])
         assert accepted(cls, name, [np.int64(2) if whole else np.float32(0.125)])
+
+
+@pytest.mark.parametrize(
+    ("cls", "name"),
+    [
+        (cls, name)
+        for cls, name in FIELDS
+        if issubclass(cls, Objective) and accepted(cls, name, [1.5])
+    ],
+)
+def test_numbers_whose_squares_overflow_or_vanish_are_refused(cls, name):
+    for value in (1e300, 1e-300):
+        words = rf"{name} must be between 1e-(130|260) and 1e\+(130|260), got {value}"
+        with pytest.raises(ArgumentError, match=words.replace("e+300", r"e\+300")):
+            cls(**{name: value})
 
 
 def test_a_grid_of_whole_numbers_is_searched():

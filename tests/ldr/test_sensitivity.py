@@ -172,7 +172,7 @@ COMPILED_ONCE = (
 )
 # Each program takes seconds to compile: by default some matrices and rows.
 BY_DEFAULT = [
-    *((key, {"ridge": 0.1}, "weights") for key in ("orthogonal-lda", "orthogonal-cca")),
+    ("orthogonal-cca", {"ridge": 0.1}, "weights"),
     ("npe", {}, "weights"),
     ("vamp", {"ridge": 0.1}, "trials"),
     *((key, {}, "") for key in ("robust-pca", "csp classes", *COMPILED_ONCE)),
@@ -568,8 +568,7 @@ def test_derivatives_are_as_good_as_newton_steps_make_a_rough_optimum():
     assert relative(rough, fine) < 1e-6
 
 
-@pytest.mark.parametrize("length", [4.0, 1.5])
-@pytest.mark.parametrize("heat", [3.0, "median"])
+@pytest.mark.parametrize(("heat", "length"), [(3.0, 1.5), ("median", 4.0)])
 def test_weights_of_edges_whatever_the_order_of_the_rows(heat, length):
     rng = np.random.default_rng(0)
     X = np.cumsum(rng.standard_normal((90, 4)), axis=0)[rng.permutation(90)]
