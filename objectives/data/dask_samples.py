@@ -237,23 +237,14 @@ class DaskSamples(StoredSamples):
             check_largest(entry, view.name)
         return total
 
-    def take(self, rows: npt.ArrayLike) -> Samples:
-        wanted = np.arange(self.n)[np.asarray(rows)]
-        order = np.argsort(wanted, kind="stable")
-        picked = np.empty((len(wanted), self.d), self.array.array.dtype)
-        picked[order] = computed(self.array.array[wanted[order]])
-        return replace(self._checked(picked, 0), marks=self.marked(wanted))
+    def _in_order(self, wanted: npt.NDArray[np.intp]) -> Cells:
+        return np.asarray(computed(self.array.array[wanted]))
 
     def centred_transpose_times(self, Y: Array, mean: Array) -> Array:
         Y = np.asarray(Y, dtype=np.float64)
         return self.reduce(lambda piece, Y: piece.centred_transpose_times(Y, mean), np.add, Y)
 
-    def each(
-        self,
-        change: Callable[[Cells], Cells],
-        names: tuple[str, ...] | None = None,
-        d: int | None = None,
-    ) -> DaskSamples:
+    def each(self, change: Callable[[Cells], Cells]) -> DaskSamples:
         array = self.array.array.map_blocks(change, dtype=np.float64)
         return replace(self, array=DaskRows(array, self.feature_names, self.name))
 

@@ -293,13 +293,16 @@ class StoredSamples(Samples):
         check_largest(self.tally.largest, self.name)
 
     def blocks(self, rows: int | None = None) -> Iterator[tuple[slice, Array]]:
-        portions, start = Portions(self.array.blocks()), 0
-        while len(block := portions.take(rows or self.block_rows)):
-            check()
-            self.tally.rows += len(block)
-            where = slice(start, start + len(block))
-            yield where, np.ascontiguousarray(block, dtype=np.float64)
-            start = where.stop
+        for where, piece in self._pieces(rows or self.block_rows):
+            yield where, np.ascontiguousarray(piece.array, dtype=np.float64)
+
+    def _pieces(self, rows: int | None = None) -> Iterator[tuple[slice, Samples]]:
+        """Yield chunks in one pass over the rows, each with the slice of its rows."""
+        start = 0
+        for (piece,) in self.walk(rows=rows):
+            assert isinstance(piece, Samples)
+            yield slice(start, start + piece.n), piece
+            start += piece.n
 
     def rows(self, where: slice) -> Array:
         return np.ascontiguousarray(self.read(where), dtype=np.float64)
@@ -309,19 +312,20 @@ class StoredSamples(Samples):
         self._expect_repeatable()
         wanted = np.arange(self.n)[np.asarray(rows)]
         order = np.argsort(wanted, kind="stable")
-        parts, start = [np.empty((0, self.d))], 0
-        for block in self.array.blocks():
-            stop = start + len(block)
-            first, last = np.searchsorted(wanted[order], [start, stop])
-            parts.append(block[wanted[order[first:last]] - start])
-            start = stop
+        found = self._in_order(wanted[order])
+        picked = np.empty_like(found)
+        picked[order] = found
+        return replace(self._checked(picked, 0), marks=self.marked(wanted))
+
+    def _in_order(self, wanted: npt.NDArray[np.intp]) -> Cells:
+        """Return the rows of some ascending indices."""
+        parts = [np.empty((0, self.d))]
+        for where, piece in self._pieces():
+            first, last = np.searchsorted(wanted, [where.start, where.stop])
+            parts.append(piece.array[wanted[first:last] - where.start])
             if last == len(wanted):
                 break
-        self.tally.rows += start
-        ordered = np.concatenate(parts)
-        picked = np.empty_like(ordered)
-        picked[order] = ordered
-        return replace(self._checked(picked, 0), marks=self.marked(wanted))
+        return np.concatenate(parts)
 
     def _expect_repeatable(self) -> None:
         if not self.repeatable:
@@ -364,20 +368,10 @@ class StoredSamples(Samples):
             "use fewer rows or columns, or a method that needs only sums over rows",
         )
 
-    def each(
-        self,
-        change: Callable[[Cells], Cells],
-        names: tuple[str, ...] | None = None,
-        d: int | None = None,
-    ) -> StoredSamples:
-        """Return samples whose blocks are changed by a function to d columns called `names`."""
-        names = self.feature_names if d is None else names
-        return replace(
-            self,
-            array=Changed(self.array, change, names, self.d if d is None else d),
-            feature_names=names,
-            tally=Tally(),
-        )
+    def each(self, change: Callable[[Cells], Cells]) -> StoredSamples:
+        """Return samples whose blocks are changed by a function."""
+        changed = Changed(self.array, change, self.feature_names, self.d)
+        return replace(self, array=changed, tally=Tally())
 
 
 def side_by_side(views: tuple[Samples, ...]) -> tuple[Samples, ...]:
