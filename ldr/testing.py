@@ -17,7 +17,7 @@ import math
 import pickle
 import signal
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import Any
@@ -35,7 +35,7 @@ from ldr.objectives.data.data import Data, UnknownError, as_tuple, single
 from ldr.objectives.data.sample_metadata import Marks
 from ldr.objectives.objective import Objective
 from ldr.objectives.parameters import Need
-from ldr.objectives.problem import BoundObjective
+from ldr.objectives.problem import BoundObjective, turned_point
 from ldr.result import Result
 from ldr.scaling import Units
 from ldr.sensitivity.derivative import carried
@@ -294,12 +294,9 @@ def _order(errors: Array, noise: float) -> float:
     found = []
     for i in range(len(usable) - length + 1):
         window = slice(i, i + length)
-        line = np.polyfit(x[window], y[window], 1)
-        scatter = float(np.sqrt(np.mean((y[window] - np.polyval(line, x[window])) ** 2)))
-        if scatter <= 0.02:
-            return float(line[0])
-        found.append((scatter, float(line[0])))
-    return min(found)[1]
+        line, squares, *_ = np.polyfit(x[window], y[window], 1, full=True)
+        found.append((math.sqrt(squares[0] / length), float(line[0])))
+    return next((slope for scatter, slope in found if scatter <= 0.02), min(found)[1])
 
 
 def symmetry_error(problem: Problem, M: Array, rng: np.random.Generator) -> float:
@@ -322,30 +319,21 @@ def _tangent_error(problem: Problem, M: Array) -> float:
 
 def _invariance(problem: BoundObjective, M: Array, rng: np.random.Generator) -> tuple[float, str]:
     """The error of f(MQ) = f(M) if all views are rotated together, and the implied manifold."""
-    factors = problem.manifold.factors
-    views = min(len(problem.blocks(M)), len(factors))
-    Q = random_orthogonal(problem.blocks(M)[0].shape[1], rng)
-    point = problem.at(M)
-    error = invariance_error(problem, point, problem.at(_rotated(problem, M, Q, range(views))))
+    factors, r, point = problem.manifold.factors, problem.blocks(M)[0].shape[1], problem.at(M)
+    views = range(min(len(problem.blocks(M)), len(factors)))
+    Q = random_orthogonal(r, rng)
+
+    def error(rotated: Sequence[int]) -> float:
+        turns = [Q if i in rotated else np.eye(r) for i in views]
+        return invariance_error(problem, point, problem.at(turned_point(problem, M, turns)))
+
     names = [_manifold_name(factor) for factor in factors]
-    for i in range(views):
-        if not isinstance(factors[i], Orthonormal):
-            continue
-        alone = invariance_error(
-            problem, point, problem.at(_rotated(problem, M, Q, range(i, i + 1)))
-        )
-        if alone > INVARIANCE_TOLERANCE:
+    for i in views:
+        if isinstance(factors[i], Orthonormal) and error([i]) > INVARIANCE_TOLERANCE:
             names[i] = "stiefel"
-        elif len(Q) > 1:
+        elif isinstance(factors[i], Orthonormal) and r > 1:
             names[i] = "grassmann"
-    return error, " x ".join(names)
-
-
-def _rotated(problem: BoundObjective, M: Array, Q: Array, which: range) -> Array:
-    """M with some of its factors multiplied by Q."""
-    manifold = problem.manifold
-    parts = [m @ Q if i in which else m for i, m in enumerate(manifold.split(M))]
-    return manifold.join(parts)
+    return error(views), " x ".join(names)
 
 
 def _manifold_name(manifold: Manifold) -> str:
