@@ -338,7 +338,7 @@ class Projection(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
         if isinstance(self, ClassifierMixin) and getattr(y, "ndim", 1) == 2:
             y = column_or_1d(y, warn=True)
         samples: Rows = self._samples(objective, X, **rows)
-        if y is None and _requires_y(objective):
+        if y is None and self.__sklearn_tags__().target_tags.required:
             raise DataError(
                 f"{type(self).__name__} requires y to be passed, but the target y is None"
             )
@@ -394,7 +394,7 @@ class Projection(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
 
     def __sklearn_tags__(self) -> Tags:
         tags, objective = super().__sklearn_tags__(), self._known_objective()
-        tags.target_tags.required = _requires_y(objective)
+        tags.target_tags.required = objective.views > 1 or not OF_Y.isdisjoint(objective.needs)
         tags.target_tags.two_d_labels = objective.views > 1
         tags.input_tags.pairwise = tags.input_tags.positive_only = Need.DISTANCES in objective.needs
         tags.input_tags.allow_nan = objective.traits.missing
@@ -441,8 +441,7 @@ class Projection(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
 
     def _follower(self) -> Progress | Log:
         """Return `Progress` on a terminal; elsewhere `Log`, with a line for each iteration."""
-        shown = sys.stderr.isatty() and find_spec("rich") is not None
-        return Progress() if shown else Log(type(self).__name__)
+        return Progress() if sys.stderr.isatty() and find_spec("rich") else Log(type(self).__name__)
 
     def _last(self, data: Data) -> Start:
         """The solution of the previous fit, where a warm start begins."""
@@ -510,10 +509,6 @@ def _nearest(Y: Rows, P: Array, mean: Array, scale: Array | float) -> Array:
         orthonormal = np.allclose(P @ P.T, np.eye(len(P)), rtol=0, atol=1e-12)
     back = P if orthonormal else np.linalg.pinv(P).T
     return in_precision_of(given, given.dense() @ back * scale + mean)
-
-
-def _requires_y(objective: Objective) -> bool:
-    return objective.views > 1 or not OF_Y.isdisjoint(objective.needs)
 
 
 def are_views(y: PerRow) -> bool:
