@@ -29,9 +29,8 @@ from ldr.objectives.problem import PROVED_GLOBAL, BoundObjective, Certificate, c
 from ldr.objectives.statistics import mean, moments
 from ldr.objectives.statistics.covariance import (
     CovarianceOperator,
-    DenseCovariance,
+    FactoredCovariance,
     KnownScatter,
-    RowCovariance,
     RowScatter,
     Scatter,
 )
@@ -61,7 +60,7 @@ _LEAST_GUESS = 0.005
 # A noise variance below this multiple of its lower bound is at the bound (Heywood case).
 _AT_THE_BOUND = 2.0
 
-Correlation: TypeAlias = DenseCovariance | RowCovariance | Correlations
+Correlation: TypeAlias = FactoredCovariance | Correlations
 
 
 @dataclass(frozen=True)
@@ -155,13 +154,15 @@ def _correlation(samples: Samples) -> tuple[float, Array, Array, Correlation, Sc
         _refuse_constant(deviations, samples)
         R = stats.covariance / deviations / deviations[:, None]
         known = KnownScatter(stats.scatter, stats.n)
-        return stats.n, stats.mean, deviations, DenseCovariance(R), known
+        factored = FactoredCovariance(scaled_factor(R))
+        return stats.n, stats.mean, deviations, factored, known
     centre = mean(samples)
     Z = weighted(samples.dense_if_few() - centre, samples.weights)
     deviations = np.sqrt(np.sum(Z**2, axis=0) / samples.weight)
     _refuse_constant(deviations, samples)
     Z = Z / deviations / math.sqrt(samples.weight)
-    return samples.weight, centre, deviations, RowCovariance(Z), RowScatter(samples, centre)
+    scatter = RowScatter(samples, centre)
+    return samples.weight, centre, deviations, FactoredCovariance(Z), scatter
 
 
 def without_factors(data: Data, *, tied: bool) -> FactorModel:
@@ -221,9 +222,7 @@ class DiagonalFactors(Factors):
     @cached_property
     def root(self) -> Array | None:
         """Factor F of the covariance, F'F = C; None if only products with C are available."""
-        if isinstance(self.C, Correlations):
-            return None
-        return scaled_factor(self.C.C) if isinstance(self.C, DenseCovariance) else self.C.Z
+        return None if isinstance(self.C, Correlations) else self.C.F
 
     def profile(self) -> Profile:
         return Profile(self)
@@ -244,7 +243,7 @@ class DiagonalFactors(Factors):
         return VariableProjection()
 
     def of_covariance(self, C: Array) -> DiagonalFactors:
-        return replace(self, C=DenseCovariance(C), variances=np.diag(C))
+        return replace(self, C=FactoredCovariance(scaled_factor(C)), variances=np.diag(C))
 
     def improved(self, M: Array) -> Array:
         """Return the point after ten iterations; more are not needed between imputations."""
@@ -263,11 +262,11 @@ class DiagonalFactors(Factors):
         The first start has psi_j = (1 - r/2d)/(C^{-1})_jj, as proposed by Joreskog.
         """
         guesses = {"half the variances": np.full(self.d, 0.5)}
-        if isinstance(self.C, DenseCovariance) and self._rank == self.d:
-            share = 1.0 - 0.5 * self.r / self.d
+        if not isinstance(self.C, Correlations) and self._rank == self.d:
+            share, C = 1.0 - 0.5 * self.r / self.d, self.C.array
             guesses = {
-                "squared multiple correlations": share * self.C.unexplained(),
-                "columns as factors": _left_by_columns(self.C.C, self.r),
+                "squared multiple correlations": share / np.diag(np.linalg.inv(C)),
+                "columns as factors": _left_by_columns(C, self.r),
             }
         noise = {k: np.maximum(psi, _LEAST_GUESS)[:, None] for k, psi in guesses.items()}
         points = {k: ProfilePoint(self, self.noise.coordinate(psi)) for k, psi in noise.items()}

@@ -22,7 +22,7 @@ from ldr.objectives.data.stored import MadeSamples
 from ldr.objectives.factor_model import FactorModel, Observed, Posterior, outer, over_columns, times
 from ldr.objectives.families.row_sum import InParts, Remembered, SumPoint, TermOfPoints
 from ldr.objectives.problem import BoundObjective, Fitted, Stated
-from ldr.objectives.statistics.covariance import DenseCovariance, Variation
+from ldr.objectives.statistics.covariance import Variation
 from ldr.objectives.view import Axes, ColumnScaling, View
 from ldr.solvers.errors import DataError, SingularError
 from ldr.solvers.likelihoods import Imputation
@@ -559,8 +559,8 @@ class IncompleteFactors(FactorLikelihood, InParts):
         return self.manifold.join([*complete.manifold.split(better), mean[:, None]])
 
     def specialist(self) -> Imputation | None:
-        dense = isinstance(self.filled.C, (np.ndarray, DenseCovariance))
-        return Imputation() if dense and self.filled.noise.k == self.d else None
+        few = self.samples.n_known and self.samples.n < self.d
+        return None if few else Imputation()
 
     def baseline(self) -> Array:
         """Return the baseline of the problem with column means in place of missing entries."""

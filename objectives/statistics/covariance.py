@@ -138,45 +138,33 @@ def _scatter_times(piece: Samples, mean: Array, V: Array) -> Array:
 
 
 @dataclass(frozen=True)
-class DenseCovariance:
-    """A d x d covariance."""
+class FactoredCovariance:
+    """The covariance C = F'F of d columns, by products with the m <= d rows of F.
 
-    C: Array
+    The eigenvectors of C are computed from the m x m matrix FF' if m < d.
+    """
+
+    F: Array
+
+    @property
+    def array(self) -> Array:
+        """The matrix C."""
+        return self.F.T @ self.F
 
     def __matmul__(self, V: Array) -> Array:
-        return self.C @ V
+        return self.F.T @ (self.F @ V)
 
     def top_weighted(self, weights: Array, r: int) -> tuple[Array, Array]:
         """Return the top r eigenvalues, descending, and eigenvectors of wCw, w = diag(weights)."""
-        return top_eigenvectors(self.C * weights * weights[:, None], r)
-
-    def spectrum(self) -> Array:
-        """Return the eigenvalues of C, ascending."""
-        return np.asarray(scipy.linalg.eigvalsh(self.C, check_finite=False))
-
-    def unexplained(self) -> Array:
-        """Return 1/(C^{-1})_jj, each column's variance not explained by the other columns."""
-        return np.asarray(1.0 / np.diag(np.linalg.inv(self.C)))
-
-
-@dataclass(frozen=True)
-class RowCovariance:
-    """The covariance C = Z'Z of m < d rows Z, by products and the m x m Gram matrix."""
-
-    Z: Array
-
-    def __matmul__(self, V: Array) -> Array:
-        return self.Z.T @ (self.Z @ V)
-
-    def top_weighted(self, weights: Array, r: int) -> tuple[Array, Array]:
-        """Return the top r eigenvalues, descending, and eigenvectors of wCw, w = diag(weights)."""
-        rows = self.Z * weights
+        rows = self.F * weights
+        if len(rows) == len(weights):
+            return top_eigenvectors(rows.T @ rows, r)
         values, vectors = top_eigenvectors(rows @ rows.T, r)
         return values, (rows.T @ vectors) / np.sqrt(values)
 
     def spectrum(self) -> Array:
         """Return the m largest eigenvalues of C, ascending."""
-        return np.asarray(scipy.linalg.eigvalsh(self.Z @ self.Z.T, check_finite=False))
+        return np.asarray(scipy.linalg.eigvalsh(self.F @ self.F.T, check_finite=False))
 
 
 @dataclass(frozen=True)

@@ -11,7 +11,7 @@ from ldr.errors import ArgumentError, ConvergenceWarning, SingularError
 from ldr.objectives import PPCA
 from ldr.objectives.factor_analysis import _left_by_columns
 from ldr.objectives.factor_model import FactorModel
-from ldr.objectives.statistics.covariance import DenseCovariance, RowCovariance
+from ldr.objectives.statistics.covariance import FactoredCovariance
 from tests import real_data
 from tests.objectives.methods import bound
 
@@ -148,16 +148,19 @@ def test_heywood_cases_are_reported_and_bounded():
     assert any("depends on the bound" in note for note in twice.notes)
 
 
-def test_rows_give_the_operator_of_their_covariance():
-    Z = np.random.default_rng(0).standard_normal((6, 15))
-    dense, dual = DenseCovariance(Z.T @ Z), RowCovariance(Z)
+@pytest.mark.parametrize("rows", [6, 15])
+def test_rows_give_the_operator_of_their_covariance(rows):
+    Z = np.random.default_rng(0).standard_normal((rows, 15))
+    found, C = FactoredCovariance(Z), Z.T @ Z
     V = np.random.default_rng(1).standard_normal((15, 2))
-    np.testing.assert_allclose(dual @ V, dense @ V, rtol=1e-12)
-    np.testing.assert_allclose(dual.spectrum(), dense.spectrum()[9:], rtol=1e-10)
+    np.testing.assert_allclose(found @ V, C @ V, rtol=1e-11)
+    np.testing.assert_allclose(found.array, C, rtol=1e-11)
+    np.testing.assert_allclose(found.spectrum(), np.linalg.eigvalsh(C)[-rows:], atol=1e-12)
     weights = np.linspace(0.5, 2.0, 15)
-    (a, U), (b, W) = dense.top_weighted(weights, 3), dual.top_weighted(weights, 3)
-    np.testing.assert_allclose(a, b, rtol=1e-12)
-    np.testing.assert_allclose(U @ U.T, W @ W.T, atol=1e-12)
+    values, U = found.top_weighted(weights, 3)
+    expected, W = np.linalg.eigh(C * weights * weights[:, None])
+    np.testing.assert_allclose(values, expected[:-4:-1], rtol=1e-12)
+    np.testing.assert_allclose(U @ U.T, W[:, -3:] @ W[:, -3:].T, atol=1e-12)
 
 
 PEERS = {
