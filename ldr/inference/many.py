@@ -7,6 +7,7 @@ import operator
 from collections.abc import Iterable, Iterator, Sequence
 from contextvars import copy_context
 from dataclasses import dataclass, replace
+from functools import reduce
 from itertools import groupby, islice, repeat
 from typing import TypeAlias
 
@@ -16,7 +17,7 @@ import numpy.typing as npt
 from ldr.errors import in_words
 from ldr.inputs import as_objective
 from ldr.objectives.data.data import UnknownError, as_tuple, fold, single
-from ldr.objectives.families.matrices import Solvable, StackedOptima
+from ldr.objectives.families.matrices import Divided, Solvable, StackedOptima, of_full_rank
 from ldr.objectives.families.stacked import StackedData, StackedRows
 from ldr.objectives.families.stated import StatedMethod
 from ldr.objectives.objective import Objective
@@ -259,7 +260,10 @@ def _of_chunk(
             rows = tuple(view.about(matrices.shares) for view in rows)
         maps = single(_placed(objective, found, rows))
         means = single(tuple(np.broadcast_to(v.mean, (chunk.count, v.mean.shape[1])) for v in rows))
-    lost = np.flatnonzero(~found.sound)
+    sound = found.sound
+    if isinstance(matrices, Divided) and matrices.ridge > 0:  # its unit depends on B's rank
+        sound = reduce(np.logical_and, map(of_full_rank, matrices.divisors), sound)
+    lost = np.flatnonzero(~sound)
     for k in map(int, lost):
         one = alone(k)
         pairs = ((found.values, one.values), (gaps, one.gaps), (found.numbers, one.numbers))

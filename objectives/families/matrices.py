@@ -244,7 +244,7 @@ class TraceMatrices(Solvable):
 
     def solve(self, r: int, certify: bool = True) -> StackedOptima:
         values, vectors = (each[..., ::-1] for each in np.linalg.eigh(self.A))
-        sound = np.array([True]) if self.varied is None else _of_full_rank(self.varied())
+        sound = np.array([True]) if self.varied is None else of_full_rank(self.varied())
         if self.scale < 0:
             values, vectors = values[:, ::-1], vectors[:, :, ::-1]
         numbers = values[:, :r]
@@ -312,7 +312,7 @@ class RatioMatrices(Against, Solvable):
         A, B = self._both
         weights = self.weights(r)
         rho, M, f = stacked_trace_ratio(A, B, weights)
-        sound = np.broadcast_to(_of_full_rank(self._divisor), rho.shape)
+        sound = np.broadcast_to(of_full_rank(self._divisor), rho.shape)
         gaps = None
         if certify:
             smallest = np.linalg.eigvalsh(B[: len(self.B)])[:, :r] @ weights
@@ -376,7 +376,7 @@ class DeterminantMatrix(Matrices):
     C: Array
 
 
-def _of_full_rank(S: Array) -> np.ndarray:
+def of_full_rank(S: Array) -> np.ndarray:
     """Return True for each S whose eigenvalues, for unit diagonal, exceed rounding."""
     diagonal = np.einsum("bii->bi", S)
     scale = np.sqrt(np.where(diagonal > 0, diagonal, 1.0))

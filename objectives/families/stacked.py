@@ -98,8 +98,11 @@ class StackedRows:
     count = n
 
     def about(self, shares: Array) -> StackedRows:
-        """Return the rows centred by sum_i shares_i x_i of each problem instead of the mean."""
-        apart = shares @ self.X - (1.0 - shares.sum()) * self.mean
+        """Return the rows centred by sum_i shares_i x_i of each problem instead of the mean.
+
+        The shares are zeros or have the sum 1; constant columns then stay exactly zero.
+        """
+        apart = shares @ self.X if shares.any() else -self.mean
         return replace(self, X=self.X - apart[:, None, :], mean=self.mean + apart)
 
     @property

@@ -183,6 +183,27 @@ def test_sets_with_labels_of_their_own_in_chunks(monkeypatch):
         ldr.solve_many("pca", sets, 2)
 
 
+@pytest.mark.parametrize("name", ["maf", "orthogonal-maf", "tica", "lda", "cca"])
+def test_the_unit_of_a_ridge_in_stacks_is_that_of_one_problem(name):
+    """The ridge is relative to the mean over the dimensions that vary, three of four here."""
+    X = np.random.default_rng(0).standard_normal((2, 30, 4))
+    X[0, :, 3] = 7.0
+    views = (X, X[:, ::-1]) if name == "cca" else X
+    y = np.arange(30) % 3 if name == "lda" else None
+    found = ldr.solve_many(name, views, 1, y=y, ridge=0.5)
+    for k in range(2):
+        one = (X[k], X[k, ::-1]) if name == "cca" else X[k]
+        value = ldr.solve(name, one, 1, y=y, ridge=0.5).value
+        assert found.values[k] == pytest.approx(value, rel=1e-10)
+
+
+def test_a_constant_column_has_no_pairs_in_stacks():
+    X = np.random.default_rng(0).standard_normal((2, 30, 4))
+    X[0, :, 3] = 7.0
+    values = [ldr.solve("tica", one, 2).value for one in X]
+    assert ldr.solve_many("tica", X, 2).values == pytest.approx(values, rel=1e-10)
+
+
 def test_stacks_that_do_not_fit():
     flat, ramps = np.zeros((3, 10, 2)), np.zeros((3, 10, 2)) + np.arange(10)[:, None]
     refusals = [
