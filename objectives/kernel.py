@@ -354,9 +354,14 @@ class Kernel(OfFeatures):
     def _kernel(self, a: Samples, b: Samples) -> Array:
         from sklearn.metrics.pairwise import pairwise_kernels
 
+        rows, landmarks = a.array, b.array
+        if self.metric == "rbf" and not (a.is_sparse or b.is_sparse):
+            # scikit-learn computes distances from products, which lose digits far from zero.
+            middle = np.median(landmarks, axis=0)
+            rows, landmarks = rows - middle, landmarks - middle
         try:
             with np.errstate(over="ignore", invalid="ignore"):
-                K = pairwise_kernels(a.array, b.array, metric=self.metric, **self.parameters)
+                K = pairwise_kernels(rows, landmarks, metric=self.metric, **self.parameters)
         except (TypeError, ValueError) as error:
             raise ArgumentError(f"kernel {self.metric!r}: {error}") from error
         if not np.isfinite(K).all():

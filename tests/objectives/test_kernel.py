@@ -76,6 +76,12 @@ def test_nystrom_with_all_rows_is_exact():
     assert all(np.isfinite(few))
 
 
+def test_a_gaussian_kernel_far_from_zero_keeps_its_digits():
+    far = 1e5 + np.random.default_rng(0).standard_normal((40, 20))
+    values = [ldr.solve(ldr.kernel("pca", gamma=0.05), X, 2).value for X in (far, far - 1e5)]
+    assert values[0] == pytest.approx(values[1], rel=1e-12)
+
+
 def test_more_dimensions_than_columns():
     X, _ = real_data.wine()
     result = ldr.solve(ldr.kernel("pca", "rbf", gamma=0.1), X, 40)
