@@ -48,7 +48,8 @@ class Tuning(Pickled):
     parameters : dict
         The best values by name: numbers, or arrays of weights and scales.
     loss : float
-        Mean loss over all held-out samples at these parameters.
+        Mean loss over all held-out samples at these parameters. The parameters were chosen by this
+        loss, so that the loss of further samples is larger on average.
     history : tuple of (dict, float)
         Parameters and loss of every evaluation.
     solves : int
@@ -71,7 +72,8 @@ class Tuning(Pickled):
         found = ", ".join(f"{name} = {text}" for name, text in texts.items())
         return (
             f"{found}: held-out {self.kind} {self.loss:.6g}, at first {self.history[0][1]:.6g}\n"
-            f"  {len(self.history)} evaluations, {self.solves} solves"
+            f"  {len(self.history)} evaluations, {self.solves} solves; the parameters were chosen "
+            "by this loss: expect a larger loss of new samples"
         )
 
 

@@ -141,7 +141,10 @@ class Bootstrap(Pickled):
     def region(self, level: float = 0.9) -> PerView:
         """Return the quantile `level` over draws of the largest principal angle, in radians.
 
-        The angle is the radius of a confidence region around the span of P', for each view.
+        The angle is the radius of a confidence region around the span of P', for each view. For
+        few samples the region is too small: of level .9, for lda of two classes and six columns, it
+        contains the span of the population in 83 % of data sets of 100 samples, in 88 % of 400
+        samples, and in 72 % of 30 groups of five samples.
         """
         number("level", level, positive=True, below=1.0)
         return single([float(np.quantile(a[:, -1], level)) for a in as_tuple(self.angles)])

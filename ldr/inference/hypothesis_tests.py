@@ -592,8 +592,14 @@ class ParametricTest(Pickled):
             "law": [f"{each.law}({', '.join(f'{df:.5g}' for df in each.df)})" for each in tests],
             "p-value": [text(each.p_value, ".3g") for each in tests],
         }
-        head = f"{self.objective!r}: is there more than so many directions?"
-        return "\n".join([head, *beside(columns)])
+        head, notes = f"{self.objective!r}: is there more than so many directions?", []
+        if len(self["Wilks"]) > 1:
+            notes.append("  Roy: the p-value is a lower bound")
+        if self["save"]:
+            notes.append(
+                "  save: valid only if X is Gaussian; see ldr.permutation_test for other X"
+            )
+        return "\n".join([head, *beside(columns), *notes])
 
 
 @in_words
@@ -607,13 +613,16 @@ def parametric_test(
     tested by Wilks' lambda prod_{j>k}(1 - d_j^2), with Rao's F and Bartlett's chi-square. The
     hypothesis that all d_j are zero is also tested by Pillai's trace sum d_j^2, by Hotelling and
     Lawley's trace sum d_j^2/(1 - d_j^2), and by Roy's largest root d_1^2/(1 - d_1^2). The p-value
-    of Roy's root is too small: the F statistic of Roy's root is a bound.
+    of Roy's root is too small: the F statistic of Roy's root is a bound. These tests assume that
+    one of the two sets of columns is Gaussian.
 
     For sir and save the hypothesis is that only the first k directions are informative; the
     statistics have asymptotic chi-square distributions. The statistic of sir is n times the sum of
     the eigenvalues of sir's matrix after the k-th. The statistic of save is (n/2) sum_h f_h
     ||T'W_hT||^2, where slice h contains the share f_h of the samples, and W_h is I minus its
-    covariance of whitened samples. The columns of T are the directions of save after the k-th.
+    covariance of whitened samples. The columns of T are the directions of save after the k-th. The
+    test of save assumes Gaussian X: at the level 5 % it rejects in 96 % of data sets of 200 samples
+    of four exponential columns that are independent of y.
 
     Source: Rao 1951; Bartlett 1938; Pillai 1955; McKeon 1974; Li 1991; Shao, Cook & Weisberg 2007.
 

@@ -415,6 +415,9 @@ def test_tables_equal_those_of_statsmodels(data):
         ours = found[name][0]
         np.testing.assert_allclose((ours.value, *ours.df), row[:3], rtol=1e-9)
         assert ours.p_value == pytest.approx(row[4], rel=1e-8, abs=1e-15)
+    assert "Roy: the p-value is a lower bound" in repr(found)
+    two_classes = ldr.parametric_test("lda", WINE[:, :3], y=CLASSES == 0)  # Roy's F is exact
+    assert "bound" not in repr(two_classes)
 
 
 @pytest.mark.parametrize("name", ["sir", "save"])
@@ -432,6 +435,8 @@ def test_slices_are_tested_by_the_moments_of_whitened_rows(name):
         all_of_it = sum(len(S) * np.sum(C**2) / 2 for S, C in zip(slices, changes, strict=True))
     assert found[0].value == pytest.approx(all_of_it, rel=1e-9)
     assert found[0].p_value < 1e-6 < 0.01 < found[1].p_value
+    text = repr(ldr.parametric_test(name, X, y=y))
+    assert ("valid only if X is Gaussian" in text) == (name == "save")
 
 
 def test_weights_are_refused():

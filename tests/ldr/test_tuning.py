@@ -131,6 +131,7 @@ def test_better_than_a_grid_in_few_solves(data, name, r, number, start, grid, mo
     assert found.loss < min(ldr.tune(name, X, r, {number: at}, **options).loss for at in grid)
     assert found.solves < most * 5
     assert getattr(found.result.objective, number) == found.parameters[number]
+    assert "expect a larger loss of new samples" in repr(found)
     assert "held-out" in repr(found) and found.kind in repr(found)
 
 
