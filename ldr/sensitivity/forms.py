@@ -179,10 +179,7 @@ class Heated:
         a, b = self.middle
         width = ((X[a] - X[b]) ** 2).sum(axis=1).mean() if self.width is None else self.width
         if self.ends is None:
-            Z = centred(X) / width**0.5  # distances are more accurate for centred rows
-            own, one = (Z**2).sum(axis=1)[:, None], np.ones((len(Z), 1))
-            left, right = jnp.hstack([2.0 * Z, -own, -one]), jnp.hstack([Z, one, own])
-            w = self.near + self.W * (left @ right.T)
+            w = heated(centred(X) / width**0.5, self.near, self.W)
             found = w.sum(axis=1)[:, None] * Y
             return found if self.degrees else found - w @ Y
         i, j = self.ends
@@ -191,6 +188,25 @@ class Heated:
             return jnp.zeros(len(Y)).at[i].add(w).at[j].add(w)[:, None] * Y
         moves = w[:, None] * (Y[i] - Y[j])
         return jnp.zeros(Y.shape).at[i].add(moves).at[j].add(-moves)
+
+
+def squares_between(Z: Traced) -> Traced:
+    """Return ||z_i - z_j||^2, which is more accurate for centred rows."""
+    own, one = (Z**2).sum(axis=1)[:, None], np.ones((len(Z), 1))
+    return jnp.hstack([-2.0 * Z, own, one]) @ jnp.hstack([Z, one, own]).T
+
+
+@jax.custom_jvp
+def heated(Z: Traced, near: Traced, W: Traced) -> Traced:
+    """Return the weights near_ij - W_ij ||z_i - z_j||^2."""
+    return near - W * squares_between(Z)
+
+
+@heated.defjvp
+def heated_change(at: Traced, moves: Traced) -> tuple[Traced, Traced]:
+    """Return the weights and their change, at the rows that have the weights W."""
+    (Z, _, W), (dZ, *_) = at, moves
+    return W, -W * jax.jvp(squares_between, (Z,), (dZ,))[1]
 
 
 def reconstructed(

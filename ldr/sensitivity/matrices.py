@@ -10,9 +10,10 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from itertools import combinations, pairwise
+from itertools import combinations
 from typing import Any
 
+import jax
 import jax.numpy as jnp
 import numpy as np
 
@@ -129,32 +130,40 @@ class Statement:
             return list(T)
         return [ridged(B, self.ridge, X, T, v) for v, B in enumerate(self.white)]
 
-    def value_and_axes(self, X: Sequence[Traced], T: Sequence[Traced]) -> tuple[Traced, Traced]:
-        """Return f, and the symmetric matrix that is diagonal in canonical coordinates."""
-        times = [A.times(X, T) for A in self.above]
+    def value_and_axes(
+        self, X: Sequence[Traced], T: Sequence[Traced], still: Sequence[Traced] | None = None
+    ) -> tuple[Traced, Traced]:
+        """Return f, and the symmetric matrix that is diagonal in canonical coordinates.
+
+        If S = `still` is T without a derivative in M, (2T - S)'AS has the value and the derivatives
+        of T'AT, because A is symmetric, and needs half as many products.
+        """
+        S = still or T
+        T = [2.0 * each - own for each, own in zip(T, S, strict=True)]
+        times = [A.times(X, S) for A in self.above]
         if self.of in ("determinant", "sizes"):
-            S = _sym(T[0].T @ times[0][0])
+            inside = _sym(T[0].T @ times[0][0])
             if self.of == "sizes":
-                return -abs(jnp.linalg.eigvalsh(S)).sum(), S
-            return -jnp.linalg.slogdet(S)[1], S
+                return -abs(jnp.linalg.eigvalsh(inside)).sum(), inside
+            return -jnp.linalg.slogdet(inside)[1], inside
         for v, B in enumerate(self.over):
-            BT = ridged(B, self.ridge, X, T, v)
-            times.append([BT if i == v else 0.0 * each for i, each in enumerate(T)])
+            BS = ridged(B, self.ridge, X, S, v)
+            times.append([BS if i == v else 0.0 * each for i, each in enumerate(S)])
         weighed = T if self.weights is None else [each * self.weights for each in T]
-        traces = [_inner(weighed, FT) for FT in times]
+        traces = [_inner(weighed, FS) for FS in times]
         a, b = traces[: len(self.above)], traces[len(self.above) :]
         shares = [1.0 / math.prod(map(pow, b, powers)) for powers in self.exponents]
         value = -sum(t * w for t, w in zip(a, shares, strict=True))
         if self.residual:
             value = value + self.above[0].trace(X)
         if self.diagonal is not None:
-            DT = self.diagonal.times(X, T)
+            DS = self.diagonal.times(X, S)
         else:
             if self.weights is not None:
                 shares = [shares[0], -a[0] * shares[0] / b[0]]
             pairs = zip(shares, times, strict=False)
-            DT = added([c * FT for FT in each] for c, each in pairs)
-        return value, _sym(sum(one.T @ other for one, other in zip(T, DT, strict=True)))
+            DS = added([c * FS for FS in each] for c, each in pairs)
+        return value, _sym(sum(one.T @ other for one, other in zip(T, DS, strict=True)))
 
 
 def _inner(one: Sequence[Traced], other: Sequence[Traced]) -> Traced:
@@ -216,12 +225,11 @@ def observed(
     - spectrum: spectrum of S = L'AL, if its absolute eigenvalues or square roots are needed
     - shapes: shape of each view's block of M
     """
-    flat, places = M.reshape(-1), np.cumsum([0, *(d * r for d, r in shapes)])
-    spread, sign = numbers
-    Q = [
-        spread * flat[start:end].reshape(shape)
-        for (start, end), shape in zip(pairwise(places), shapes, strict=True)
-    ]
+    ends, (spread, sign) = np.cumsum([d * r for d, r in shapes]), numbers
+
+    def blocks(M: Traced) -> list[Traced]:
+        parts = jnp.split(spread * M.reshape(-1), ends[:-1])
+        return [part.reshape(shape) for part, shape in zip(parts, shapes, strict=True)]
 
     def straight(Q: Sequence[Traced]) -> list[Traced]:
         """Return L(I - E/2)Q."""
@@ -231,9 +239,9 @@ def observed(
         BT = statement.squares(X, T)
         return [1.5 * t - 0.5 * L @ (L.T @ b) for L, t, b in zip(frames, T, BT, strict=True)]
 
-    T = straight(Q)
+    T, still = (straight(blocks(each)) for each in (M, jax.lax.stop_gradient(M)))
     if spectrum is None:
-        value, within = statement.value_and_axes(X, T)
+        value, within = statement.value_and_axes(X, T, still)
     else:
         (L,) = straight([np.eye(len(M))])
         through = spectrum.times(_sym(L.T @ statement.above[0].times(X, [L])[0]), M)
