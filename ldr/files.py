@@ -203,7 +203,8 @@ class Table:
         columns, X = self.columns, self.X
         keys = set(X.columns) - set(columns) if isinstance(X, Source) else ()
         left_out = {self._position(name) for name in without if name not in keys}
-        where = [j for j in map(self._position, only or columns) if j not in left_out]
+        wanted = dict.fromkeys(map(self._position, only or columns))
+        where = [j for j in wanted if j not in left_out]
         if not where:
             raise ArgumentError(f"all columns of {self.name} are left out")
         if where == list(range(len(columns))):

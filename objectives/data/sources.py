@@ -396,6 +396,8 @@ class Table(Source):
     def select(self, columns: Sequence[str]) -> Table:
         """Return the table restricted to the named columns."""
         check_known(columns, self.columns, self.name)
+        if len(set(columns)) < len(columns):  # pyarrow reads a column once
+            raise ArgumentError(f"{self.name}: a column is selected twice in {', '.join(columns)}")
         chosen = copy(self)
         chosen._choose(columns)
         return chosen

@@ -319,6 +319,7 @@ def test_names_with_spaces_and_commas(call, tmp_path):
     frame.to_csv(tmp_path / "rows.csv", index=False)
     command = ("solve", "orthogonal-lda", "rows.csv", "--label", "kind", "-r", "1", "--json")
     done = call(*command, "--columns", 'b, "c, d"', "--drop", "a", folder=tmp_path)
+    assert files.read(tmp_path / "rows.csv").select(["b", "a", "b"]).columns == [" b", "a"]
     expected = ldr.solve("orthogonal-lda", X[:, 1:], 1, y=np.arange(40) % 2)
     assert json.loads(done.stdout)["value"] == pytest.approx(expected.value, rel=1e-12)
 

@@ -512,6 +512,14 @@ def test_columns_of_one_name(tmp_path):
         ldr.solve("pca", tmp_path / "X.csv", 1)
 
 
+def test_a_frame_of_columns_of_one_name_and_a_file(tmp_path):
+    frame = pd.DataFrame(X[:, :3], columns=["a", "b", "a"])
+    result = ldr.solve("pca", frame, 1)
+    FRAME.set_axis(["a", "b", "c", "d"], axis=1).to_csv(tmp_path / "X.csv", index=False)
+    with pytest.raises(ArgumentError, match="a column is selected twice in a, b, a"):
+        result.transform(tmp_path / "X.csv")
+
+
 def test_types_of_parquet_columns(tmp_path):
     frame = pd.DataFrame(
         {
