@@ -147,7 +147,7 @@ class Null:
         if self.moved == "background":
             return f"{what} permuted together: {claim}"
         if self.kind == "shift":
-            return f"{what} {NULLS['shift']}: each keeps its own autocorrelation"
+            return f"{what} {NULLS['shift']}: valid only for stationary series"
         if self.kind == "groups" and self.moved == "second view":
             return f"whole trials of equal length paired anew: {claim}"
         return f"{what} {NULLS[self.kind]}: {claim}"
@@ -360,7 +360,9 @@ def permutation_test(
         independent and identically distributed: if trials share a drift over the session, the test
         rejects far too often. ``null="shift"`` replaces the permutation by a circular shift within
         groups, which keeps autocorrelations. The test with ``null="shift"`` is approximate and
-        requires stationary series; p is at least 1/n. If no groups are given, "auto" is "rows". If
+        requires stationary series: it rejects 34 % of pairs of unrelated random walks of 200
+        samples, and all pairs if both drift, so differences of such series should be tested. With
+        shifts p is at least 1/n. If no groups are given, "auto" is "rows". If
         groups are given, "auto" is "groups" if y is constant within each group, or if several views
         have trials of equal length; otherwise "within".
     groups : array (n,), optional

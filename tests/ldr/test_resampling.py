@@ -225,6 +225,15 @@ def test_too_few_samples_are_refused_and_the_way_out_works(name):
     assert 0.0 < found.p_value < 1.0
 
 
+def test_shifts_state_that_series_must_be_stationary():
+    """Unrelated random walks with drift are rejected, whatever the seed."""
+    A, B = np.cumsum(0.2 + np.random.default_rng(0).standard_normal((2, 200, 3)), axis=1)
+    found = ldr.permutation_test("cca", (A, B), 1, null="shift", permutations=99, random_state=0)
+    assert found.p_value <= 0.05 and "valid only for stationary series" in repr(found)
+    found = ldr.permutation_test("cca", (A, B), 1, permutations=99, random_state=0)
+    assert "stationary" not in repr(found)
+
+
 def test_directions_that_there_are_not_have_no_p_value():
     X = np.random.default_rng(0).standard_normal((30, 3))
     options = {"y": np.arange(30) % 2, "permutations": 19, "random_state": 0}
