@@ -313,9 +313,11 @@ def _objective_value(new: Part) -> float:
     samples.expect_columns(P.shape[1])
     timed = Need.TIME_ORDER in objective.needs and not OF_Y & set(objective.needs)
     given = getattr(objective, "derivatives", None) is not None  # True if the user gave derivatives
-    if timed and not given and "right" not in result.parameters:
+    mirrored = timed and not given and "right" not in result.parameters
+    if mirrored:
         samples = _mirrored(samples, result.mean)
-    data = as_data(objective, single((samples, *background)), new.y)
+    # A method that ignores y may be given a y, which has no entries for the reflections.
+    data = as_data(objective, single((samples, *background)), None if mirrored else new.y)
     if result.scale is not None and result.features is None:  # nonlinear features are not scaled
         data, P = divided(data, result.scale), P * result.scale
     problem = objective.bind(data, result.r)

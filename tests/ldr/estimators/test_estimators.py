@@ -250,6 +250,12 @@ def test_inverse_is_least_squares():
     )
 
 
+@pytest.mark.parametrize("estimator", [ldr.OrthogonalMAF(2), ldr.TICA(2), ldr.DCA(2)], ids=repr)
+def test_series_are_scored_with_a_y_that_the_method_ignores(estimator):
+    fitted = estimator.fit(X, labels)
+    assert fitted.score(X, labels) == fitted.score(X)
+
+
 def test_reconstruction_is_about_the_training_mean():
     pca = ldr.PCA(2).fit(X[1::2])
     new = X[::2] + 100.0
