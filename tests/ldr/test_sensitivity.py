@@ -157,7 +157,7 @@ def test_widths_of_each_class_move_with_the_rows():
 # Methods whose optimum is known to move with the rows by products: nothing is bound again.
 KNOWN = [key for key in methods.RANDOM if key not in WITHOUT and key != "csp trials"]
 # By differences of solutions, too: one of each kind of optimum.
-BY_DIFFERENCES = ("pca", "orthogonal-lda", "ica")
+BY_DIFFERENCES = ("pca", "orthogonal-lda", "ica", "least-squares")
 BY_PRODUCTS = [
     *((key, {}, "") for key in KNOWN if key != "robust-pca sphere"),  # by differences
     *((key, {"ridge": 0.1}, "") for key in KNOWN if "ridge" in methods.parameters_of(key)),

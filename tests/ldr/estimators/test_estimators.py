@@ -84,7 +84,7 @@ def to_check(estimator):
     return instance
 
 
-_PLAIN = ["orthogonal-lda", "orthogonal-cca", "contrastive-pca", "mds-distances", "lpp", "sdr"]
+_PLAIN = ["orthogonal-lda", "orthogonal-cca", "contrastive-pca", "mds-distances", "lpp", "sir"]
 
 
 @parametrize_with_checks(
