@@ -34,10 +34,6 @@ _VALUE_NOISE, _ROUNDING = 1e-13, 1e-12
 _SUFFICIENT = 1e-4
 # Largest factor by which the step size changes between iterations.
 _GROWTH = 10.0
-# While the support may change, Newton's method on a fixed support stops when the gradient is
-# smaller by the first factor. If that gradient is below the second factor times the tolerance,
-# Newton's method continues to convergence, because the support is probably final.
-_FLATTER, _NEAR_THE_END = 0.1, 1e4
 
 
 class Step:
@@ -405,18 +401,13 @@ def _on_support(
         tolerance=0.1 * problem.threshold / max(abs(point.value), np.finfo(float).tiny),
         max_iterations=100,
     )
-    flat = _FLATTER * point.gradient_norm  # gradient norm at which Newton's method stops
-    if flat < _NEAR_THE_END * problem.threshold:  # the support is probably final
-        flat = 0.0
     new, iterations, radius = point, 0, float(np.linalg.norm(point.proximal.V))
     for _ in range(50):
         smooth = OnSupport(problem.problem, new.M)
         if smooth.manifold.dimension == 0:
             return None
-        ends = [
-            lambda seen, smooth=smooth: seen.gradient_norm <= flat or smooth.crossed(seen.M).any()
-        ]
-        run = minimise(smooth, new.M, TrustRegion(radius=radius), wanted, ends)
+        crossed = [lambda seen, smooth=smooth: smooth.crossed(seen.M).any()]
+        run = minimise(smooth, new.M, TrustRegion(radius=radius), wanted, crossed)
         problem.evaluations.update(run.evaluations)
         iterations += run.iterations
         if not smooth.crossed(run.M).any():
