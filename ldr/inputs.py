@@ -463,8 +463,8 @@ def by_index(objective: Objective, X: Rows, y: PerRow, **beside: PerRow) -> tupl
     A background has other rows than the samples, and is not reordered.
     """
     if isinstance(X, dict) and objective.views > 1:
-        views, *rows = by_index(objective, tuple(X.values()), y, **beside)
-        return dict(zip(X, views, strict=True)), *rows
+        views, *others = by_index(objective, tuple(X.values()), y, **beside)
+        return dict(zip(X, views, strict=True)), *others
     beside = {"y": y, **beside}
     if objective.views == 1 and Need.BACKGROUND not in objective.needs:
         if isinstance(X, (np.ndarray, Samples)):
@@ -505,7 +505,7 @@ def aligned(first: Rows, other: PerRow, name: str, first_name: str) -> PerRow:
             f"{first_name} and {name} have different indices: {name} lacks {len(absent)} of "
             f"{len(index)} entries, the first {examples}; {by_place}"
         )
-    return getattr(other, "iloc", other)[places]
+    return other.iloc[places] if hasattr(other, "iloc") else other[places]
 
 
 def _index(rows: Rows) -> PerRow:
