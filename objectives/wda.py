@@ -230,6 +230,11 @@ class TransportPoint(ProjectedPoint):
     def _sums(self) -> tuple[Array, Array]:
         return self._problem.sums(self.Y)
 
+    @property
+    def costs(self) -> Array:
+        """The sums W_0 and W_1."""
+        return self._sums[0]
+
     @cached_property
     def value(self) -> float:
         W = self._sums[0]
@@ -301,7 +306,7 @@ _POINTS = (
 )
 _NO_COST = (
     "the value is a rounding error: reg is so small, compared with squared distances of rows, that "
-    "the transport of a class to itself costs nothing; give a larger reg, or standardise=True"
+    "transport within or between classes costs nothing; give a larger reg, or standardise=True"
 )
 # Two parameters of L-BFGS: number of steps before the first preconditioner, number of stored steps.
 # Storing 100 steps instead of 20 saves a third of the evaluations.
@@ -515,8 +520,10 @@ class Transport(Projected):
 
     def certificate(self, M: Array) -> Certificate | None:
         """Return "global" for a ratio of 0 up to rounding, because no ratio is negative."""
-        value = self.at(M).value
-        if value > len(self.X) * _EPS * self.share:
+        point = self.at(M)
+        value, rounding = point.value, len(self.X) * _EPS
+        seen = point.costs[1] > rounding * float(np.mean(point.Y**2))
+        if seen and value > rounding * self.share:
             return None
         if self.points is None:
             return Certificate("none", math.inf, _NO_COST)

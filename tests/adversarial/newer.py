@@ -183,6 +183,8 @@ def _transport(X, y, result):
     classes = [Y[y == c] for c in np.unique(y)]
     same = sum(transport_cost(A, A) for A in classes)
     across = sum(transport_cost(A, B) for A, B in permutations(classes, 2)) / 2
+    if across == 0:  # 0/0, of which only "none" may be said
+        return np.inf, 1.0
     return same / across, (same + np.sum(Y**2)) / across
 
 

@@ -66,6 +66,15 @@ def test_nothing_is_claimed_of_values_that_are_rounding(r):
     assert better.value > 1e-3 and better.certificate.kind == "local"
 
 
+def test_transport_of_no_cost_between_classes_has_no_certificate():
+    """Classes of the same points: each row stays at its twin in the other class."""
+    points = np.array([-1, 0, 1, 2, 2, 0, -1, 1, -1, 2, 1, -2, 1, 2, 1, 1, 2, -2, 2, 0, 0, 0, 2])
+    y = np.array([int(c) for c in "00101101110100010001111"])
+    result = ldr.solve("wda", 2.0**25 * points[:, None], 1, y=y)
+    assert result.certificate.kind == "none"
+    assert "the value is a rounding error" in result.certificate.message
+
+
 @pytest.mark.parametrize("reg", [1.0, 1e-3])
 def test_many_small_classes_and_their_derivatives(reg):
     rng = np.random.default_rng(2)
