@@ -255,6 +255,8 @@ _ALIKE = 1e-5
 # The extrapolation ends when its relative error is below the first value, or when it is below the
 # second and a shorter step does not reduce it: rounding errors then dominate.
 _GOOD, _ROUNDED = 1e-9, 1e-7
+# The value jumps if its mean at t and -t differs by this share from the value, whatever the step.
+_JUMP = 1e-3
 # Changes of the gradient and of f count as zero below these shares of |gradient| and |f|.
 _NOTHING = 1e-7, 1e-2
 
@@ -262,8 +264,8 @@ _NOTHING = 1e-7, 1e-2
 def rate(optimum: Optimum, line: Callable[[float], BoundObjective], length: float) -> Rate:
     """Compute a derivative by extrapolated central differences (Ridders), at the best step.
 
-    - raises SingularError: the differences agree at no step, because the problem is discontinuous
-      in t, as with graphs of neighbours or ranks.
+    - raises SingularError: the differences agree at no step, or the value jumps at t = 0, because
+      the problem is discontinuous in t, as with graphs of neighbours or ranks.
     """
     if math.isinf(length):
         at = still(optimum, line, 0.0)
@@ -273,36 +275,41 @@ def rate(optimum: Optimum, line: Callable[[float], BoundObjective], length: floa
     sizes = _NOTHING[0] * float(np.linalg.norm(gradient)), _NOTHING[1] * abs(value)
     least = [max(size / length, float(np.finfo(float).tiny)) for size in sizes]
     above: list[Rate] = []
-    best, error = None, math.inf
+    best, error, jumps = None, math.inf, [abs(value)]
     for step in _STEP * length * _SHORTER ** -np.arange(_STEPS):
-        row, before = [difference(optimum, line, float(step))], error
+        found, middle = difference(optimum, line, float(step))
+        row, before = [found], error
+        jumps.append(abs(middle - value))
         for j, upper in enumerate(above, 1):
             q = _SHORTER ** (2 * j)
             row.append(row[-1].combined(q / (q - 1), -1 / (q - 1), upper))
-            found = max(row[j].apart(other, least) for other in (row[j - 1], upper))
-            if j == 1 and found <= _ALIKE:  # extrapolation roughly squares the relative error
-                found *= found
-            if found < error:
-                best, error = row[j], found
+            apart = max(row[j].apart(other, least) for other in (row[j - 1], upper))
+            if j == 1 and apart <= _ALIKE:  # extrapolation roughly squares the relative error
+                apart *= apart
+            if apart < error:
+                best, error = row[j], apart
         if error <= _GOOD or before <= min(error, _ROUNDED):
             break
         above = row
-    if best is None or not error <= _ALIKE:
+    if best is None or not error <= _ALIKE or jumps[-1] > max(0.5 * jumps[1], _JUMP * jumps[0]):
         raise SingularError(
-            "the problem is not smooth along the given direction: finite differences of decreasing "
-            f"steps, down to {step / length:.0e} of the norm of the data, do not agree. If the "
-            "kernel width is the default, a median of distances, give it as a number"
+            "the problem is not smooth along the given direction: its value jumps, or finite "
+            f"differences of decreasing steps, down to {step / length:.0e} of the data's norm, "
+            "disagree. If the kernel width is the default, a median of distances, give a number"
         )
     return best
 
 
-def difference(optimum: Optimum, line: Callable[[float], BoundObjective], h: float) -> Rate:
-    """Return the derivative by a central difference."""
+def difference(
+    optimum: Optimum, line: Callable[[float], BoundObjective], h: float
+) -> tuple[Rate, float]:
+    """Return the derivative by a central difference, and the mean of the two values."""
     try:
         ahead, behind = (still(optimum, line, t) for t in (h, -h))
     except DataError as error:  # the method accepts only integers, or only 0 and 1
         raise ArgumentError(f"the data cannot change in the given direction: {error}") from error
-    return ahead.combined(0.5 / h, -0.5 / h, behind)
+    middle = 0.5 * (ahead.observed.value + behind.observed.value)
+    return ahead.combined(0.5 / h, -0.5 / h, behind), middle
 
 
 def still(optimum: Optimum, line: Callable[[float], BoundObjective], t: float) -> Rate:

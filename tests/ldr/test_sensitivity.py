@@ -470,6 +470,24 @@ def test_what_jumps_is_refused():
         result.sensitivity(X[:200]).along(dX)
 
 
+def test_whole_weights_that_move_a_default_width_are_refused():
+    """Fractional weights are ignored by the width, so that the value jumps at whole weights."""
+    X, y = real_data.wine()
+    X, w = real_data.standardised(X[::4]), 1.0 + np.arange(len(X[::4])) % 3
+    direction = 1.0 * (np.arange(len(X)) == 3)
+    given, options = {"y": y[::4], "sample_weight": w}, {"tolerance": 1e-12}
+    result = ldr.solve("hsic", X, 2, **given, **options)
+    with pytest.raises(SingularError, match=r"its value jumps, or .* kernel width"):
+        result.sensitivity(X, **given).along(sample_weight=direction)
+    result = ldr.solve("hsic", X, 2, width=3.0, **given, **options)
+    found = result.sensitivity(X, **given).along(sample_weight=direction)
+    times = np.repeat(np.arange(len(X)), w.astype(int))
+    repeated = ldr.solve("hsic", X[times], 2, y=y[::4][times], width=3.0, **options)
+    one = 1.0 * (np.arange(len(times)) == np.flatnonzero(times == 3)[0])
+    expected = repeated.sensitivity(X[times], y[::4][times]).along(sample_weight=one)
+    assert found.value == pytest.approx(expected.value, rel=1e-5)
+
+
 def spectral(eigenvalues, n=40, seed=0):
     """Rows whose covariance has these eigenvalues; its eigenvectors."""
     rng, d = np.random.default_rng(seed), len(eigenvalues)
