@@ -325,7 +325,7 @@ def compare(
         Labels or a response.
     r : int, float or "auto"
         Number of components, for all methods. A share of the variance or "auto" determines r by pca
-        of all rows (ppca if values are missing), as in `ldr.solve`.
+        (ppca if values are missing), as in `ldr.solve`; in a fold by pca of its training samples.
     folds : int or splitter of scikit-learn
         As in `ldr.path`.
     sample_weight : array (n,), optional
@@ -390,7 +390,7 @@ def compare(
     rows = Sampled.of(like, X, y, "folds", weights, groups)
     gap = max(map(gap_of, objectives))
     parts = Folds.of(rows, folds, random_state, gap)
-    dimension, notes = _dimension(r, first, rows, gaps, standardise)
+    dimensions, notes = _dimensions(r, first, parts, gaps, standardise)
     options: dict[str, Argument] = {
         "standardise": standardise,
         "starts": starts,
@@ -408,7 +408,7 @@ def compare(
                     check_weighted(objective)
                 sampled = Sampled.of(objective, rows.data.X, rows.data.y, "folds")
                 own = replace(parts, sampled=sampled, notes=[])
-                yield _compared(name, why, own, dimension, by, options)
+                yield _compared(name, why, own, dimensions, by, options)
             except FAILURES as error:
                 left_out[name] = str(error)
 
@@ -432,30 +432,38 @@ def _like(objectives: Sequence[Objective], y: PerRow, ordered: bool, weighted: b
     return next((o for o in fitting if o.traits.weighted or not weighted), fitting[0])
 
 
-def _dimension(
-    r: Dimension, first: Objective, rows: Sampled, gaps: bool, standardise: bool
-) -> tuple[Dimension, tuple[str, ...]]:
-    """Return r for all methods; PCA of all samples chooses r for a share or "auto"."""
+def _dimensions(
+    r: Dimension, first: Objective, folds: Folds, gaps: bool, standardise: bool
+) -> tuple[list[Dimension], tuple[str, ...]]:
+    """Return r for all samples and for each fold; PCA chooses r for a share or "auto"."""
     if not is_open(r):
-        return r, ()
+        return [r] * (1 + len(folds.parts)), ()
     if first.views > 1 or Need.BACKGROUND in first.needs:
         raise ArgumentError(f"r = {r!r} requires methods of one data matrix: give a whole number")
-    rule = "ppca" if gaps else "pca"
-    result = solve(rule, rows.data.X, r, standardise=standardise, certify=False)
-    note = next(note for note in result.notes if note.startswith(f"r = {result.r}: "))
-    return result.r, (f"{note} ({rule} of all rows)",)
+    rule, sampled = "ppca" if gaps else "pca", folds.sampled
+    trained = (sampled.part(training)[0] for training, _ in folds.parts)
+    whole, *others = (
+        solve(rule, X, r, standardise=standardise, certify=False)
+        for X in (sampled.data.X, *trained)
+    )
+    note = next(note for note in whole.notes if note.startswith(f"r = {whole.r}: "))
+    of_folds = [each.r for each in others]
+    said = ", ".join(map(str, of_folds))
+    return [whole.r, *of_folds], (
+        f"{note} ({rule} of all rows; of the training samples of each fold: r = {said})",
+    )
 
 
 def _compared(
     name: str,
     why: str,
     folds: Folds,
-    r: Dimension,
+    dimensions: Sequence[Dimension],
     by: Mapping[str, Criterion],
     options: dict[str, Argument],
 ) -> Compared:
     """Solve a method on all samples, and score each fold."""
-    sampled = folds.sampled
+    sampled, (r, *of_folds) = folds.sampled, dimensions
     fit: Callable[..., Result] = partial(solve, sampled.objective, **options)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", errors.ConvergenceWarning)
@@ -470,7 +478,12 @@ def _compared(
             pairs.append((replace(new, result=at), replace(old, result=at)))
         return [[criterion(*pair) for criterion in by.values()] for pair in pairs]
 
-    scored = folds.scored(partial(fit, certify=False), [result.r], scores)
+    own_r = iter(of_folds)  # a fold has one solution
+
+    def fit_fold(X: Rows, r: int, y: PerRow) -> Result:
+        return fit(X, next(own_r), y=y, certify=False)
+
+    scored = folds.scored(fit_fold, [result.r], scores)
     found = [each for fold in scored for each in fold.values()]
     if len(found) < len(folds.parts):
         raise ArgumentError("; ".join(folds.notes))

@@ -37,8 +37,7 @@ def as_objective(objective: str | Objective, parameters: dict[str, object]) -> O
     """Return the objective with a name, or an instance unchanged."""
     if "sample_weight" in parameters:  # some functions take no sample weights
         raise ArgumentError(
-            "sample_weight= is not supported here: all samples have equal weight; repeat samples "
-            "instead"
+            "sample_weight= is not supported here, because all samples count alike: leave it out"
         )
     if isinstance(objective, str):
         return named(objective, **parameters)

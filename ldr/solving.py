@@ -265,8 +265,9 @@ def solve(
         Limit of iterations from each start, preparatory runs included; by default the solver's own.
     time_limit : float, optional
         Seconds for the whole call: reading, statistics, baseline, all starts, certificate. The call
-        exceeds the limit by at most one pass over the data, one decomposition, or a part of a sum
-        over all pairs of samples. A certificate that cannot be completed in time is "none".
+        exceeds the limit by at most one pass over the data (lmnn of a file: two), one
+        decomposition, or a part of a sum over all pairs of samples. A certificate that cannot be
+        completed in time is "none".
     observers : sequence of callables
         Functions called with every `ldr.solvers.Iteration`; one that returns True ends the run.
     certify : bool or "thorough"

@@ -217,6 +217,20 @@ def test_the_dimension_may_be_left_to_the_rows():
         ldr.compare(["pls"], (X[:, :6], X[:, 6:]), r="auto")
 
 
+def test_a_fold_chooses_its_dimension_without_the_held_out_rows():
+    rng = np.random.default_rng(1)
+    rows = rng.standard_normal((60, 5)) * [9.0, 0.1, 0.1, 0.1, 0.1]
+    rows[40:, 1] *= 200.0  # a direction of the last fold alone
+    splitter = PredefinedSplit(np.arange(60) // 40)
+    found = ldr.compare(["pca"], rows, r=0.9, folds=splitter)
+    assert found.methods[0].result.r == 2
+    assert found.notes[0].endswith("of the training samples of each fold: r = 2, 1)")
+    assert [ldr.solve("pca", rows[t], 0.9).r for t, _ in splitter.split()] == [2, 1]
+    ((name, scores),) = found.methods[0].scores.items()
+    fixed = [ldr.compare(["pca"], rows, r=r, folds=splitter).methods[0] for r in (2, 1)]
+    assert scores.tolist() == [one.scores[name][k] for k, one in enumerate(fixed)]
+
+
 def test_rows_alone_and_gaps():
     alone = ldr.compare(["pca", "ppca"], X, r=3, standardise=True, folds=3)
     left = total = 0.0
