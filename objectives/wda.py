@@ -39,7 +39,7 @@ from ldr.solvers.problem import Preconditioner
 
 # Number of distances that fit into the cache, and share of a larger class's size above which a
 # smaller class is padded to that size.
-_NUMBERS, _LIKE = 2**15, 0.75
+_NUMBERS, _LIKE = 2**16, 0.75
 
 
 @dataclass(frozen=True)
