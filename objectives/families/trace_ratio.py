@@ -353,6 +353,9 @@ class TraceRatio(BoundObjective, Compared):
         rho = -self.at(M).value
         bound = trace_ratio_bound(self.A, self.B, M, self.weights, self.sums)
         gap = max(0.0, float(np.nextafter(bound - rho, np.inf)))
+        if not all(view.coordinates.is_columns for view in self.views):
+            # Rounding of M in the columns of X, which may be 1e12 apart, changes the ratio.
+            gap += 4.0 * abs(rho + self.at(self.lower(self.lift(M))).value)
         top = "top eigenspaces at all levels" if self.nested else "a top eigenspace"
         found = Certificate.of_gap(
             gap,

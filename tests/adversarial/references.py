@@ -385,6 +385,9 @@ class Correlations(Reference):
         (Qa, _), (Qb, _) = orthonormal(Xa), orthonormal(Xb)
         if min(Qa.shape[1], Qb.shape[1]) >= r:
             self.optimum = self.anywhere = np.sum(svd(Qa.T @ Qb)[1][:r])
+        Qa, Qb = (orthonormal(X, _LOST)[0] for X in (Xa, Xb))
+        if min(Qa.shape[1], Qb.shape[1]) >= r:
+            self.optimum = np.sum(svd(Qa.T @ Qb)[1][:r])
 
     def at(self, result):
         Ya, Yb = (

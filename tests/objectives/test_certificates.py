@@ -319,3 +319,27 @@ def test_one_pair_of_directions_is_certified_whatever_the_units():
         found = ldr.solve("orthogonal-cca", (a, b), 1)
         assert found.certificate.kind == "global" and found.certificate.gap <= 1e-9
         assert found.value <= largest + 1e-12 <= found.value + found.certificate.gap + 1e-12
+
+
+@pytest.mark.parametrize("seed", [57, 185])
+def test_the_gap_of_a_trace_ratio_contains_the_rounding_of_m(seed):
+    """Sparse powers of few rows, some 1e15 apart: rounding of M's entries changes the ratio."""
+    rng = np.random.default_rng(seed)
+    t = np.sort(2 + rng.uniform(0, 14, 7))
+    X = t[:, None] ** np.arange(1, 9) * 10.0 ** rng.integers(-15, 1, 8)
+    result = ldr.solve("orthogonal-maf", scipy.sparse.csr_array(X), 1, starts=1)
+    Z = X.astype(np.longdouble) - X.astype(np.longdouble).mean(axis=0)
+    y = (Z @ result.P.T.astype(np.longdouble))[:, 0]
+    exact = (y[1:] * y[:-1]).mean() / (y * y).mean()
+    assert abs(result.value - exact) <= result.certificate.gap
+
+
+def test_a_bound_by_rounding_holds_within_the_range():
+    """The second column in other units differs by the rounding of its offset alone."""
+    rng = np.random.default_rng(0)
+    column = 0.024 * rng.standard_normal(34) - 4.9e5
+    view = np.column_stack([column, rng.standard_normal(34), 7.0 * column])
+    other = column + 0.01 * rng.standard_normal(34)
+    certificate = ldr.solve("cca", (other[:, None], view), 1).certificate
+    assert certificate.kind == "bound"
+    assert certificate.message.startswith("within the range of the covariance of the second view")

@@ -107,7 +107,7 @@ def opca(X, noise):
 
 
 def cca(X, Y):
-    return Correlations(centred(X), centred(Y), R).optimum
+    return Correlations(centred(X), centred(Y), R).anywhere
 
 
 def residual(X, Y, ridge=0.0):
