@@ -466,7 +466,6 @@ class Projection(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
     @property
     def _variation(self) -> Variation:
         """Covariances of the components of a single view, whose samples can be read again."""
-        check_is_fitted(self)
         (seen,) = self.result_.directions.variations
         assert seen is not None
         return seen

@@ -433,6 +433,7 @@ class Principal(Gaussian):
         return variances, float(remaining / left) if noisy else 0.0
 
     def _model(self) -> FactorModel:
+        check_is_fitted(self)
         (variances, noise), result = self._variances, self.result_
         scale = np.ones(len(result.mean)) if result.scale is None else result.scale
         beyond = np.sqrt(np.maximum(variances - noise, 0.0))
