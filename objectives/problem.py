@@ -75,6 +75,27 @@ class Certificate(Pickled):
             return cls("none", gap, unbounded)
         return cls("bound", gap, bounded)
 
+    @classmethod
+    def of_rounded_gap(
+        cls,
+        missed: float,
+        doubt: float,
+        none: float,
+        proved: str,
+        bounded: str,
+        span: str | None,
+        restricted: bool,
+    ) -> Certificate:
+        """Return `of_gap` of missed + doubt, where doubt bounds the rounding errors.
+
+        The certificate holds within `span` if it is restricted, or if rounding errors hide the gap:
+        they may also hide variation outside of the span.
+        """
+        hidden = missed <= doubt
+        found = cls.of_gap(missed + doubt, none, proved, NEARLY_COLLINEAR if hidden else bounded)
+        restricted = restricted or (hidden and found.kind == "bound")
+        return found.restricted_to(span) if span is not None and restricted else found
+
     def searched(self, residual: float) -> Certificate:
         """Restrict the certificate to the subspace that matrix-vector products found."""
         if self.kind == "none":

@@ -10,7 +10,6 @@ from functools import cached_property
 import numpy as np
 
 from ldr.objectives.problem import (
-    NEARLY_COLLINEAR,
     PROVED_GLOBAL,
     BoundObjective,
     Certificate,
@@ -223,22 +222,22 @@ class Trace(BoundObjective):
         size = abs(self.offset) + abs(self.scale) * float(np.sum(np.abs(self._eigen[0])))
         eps = float(np.finfo(float).eps)
         rounding = roundings * eps * (abs(value) + abs(self.offset) + abs(most))
-        doubt = self.doubt / self.unit
-        proved = max(0.0, value - self.offset + most + rounding)
-        gap, restricted, span = proved + doubt, False, span_of(self.views)
-        if span is not None and (more := self._more_outside()) > 0:
-            restricted = gap + more > PROVED_GLOBAL * size
-            gap += 0.0 if restricted else more
-        bounded = "a proved bound of the sum of extreme eigenvalues bounds the value"
-        found = Certificate.of_gap(
-            gap * self.unit,
-            PROVED_GLOBAL * size * self.unit,
+        doubt, none = self.doubt / self.unit, PROVED_GLOBAL * size
+        missed = max(0.0, value - self.offset + most + rounding)
+        restricted, span = False, span_of(self.views)
+        if span is not None:
+            more = self._more_outside()
+            restricted = more > 0 and missed + doubt + more > none
+            missed += 0.0 if restricted else more
+        return Certificate.of_rounded_gap(
+            missed * self.unit,
+            doubt * self.unit,
+            none * self.unit,
             "M spans an extreme eigenspace of A (proved)",
-            bounded if proved > doubt else NEARLY_COLLINEAR,
+            "a proved bound of the sum of extreme eigenvalues bounds the value",
+            span,
+            restricted,
         )
-        # Rounding errors that hide a gap may also hide variation outside of the range.
-        restricted = restricted or (found.kind == "bound" and proved <= doubt)
-        return found.restricted_to(span) if span is not None and restricted else found
 
     def _more_outside(self) -> float:
         """Bound the improvement by directions outside of the coordinates."""

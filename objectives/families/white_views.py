@@ -26,7 +26,6 @@ from ldr.objectives.families.whitened_trace import spectral_bound
 from ldr.objectives.families.wide_pairs import leading_pairs
 from ldr.objectives.prediction import PairedViews
 from ldr.objectives.problem import (
-    NEARLY_COLLINEAR,
     PROVED_GLOBAL,
     BoundObjective,
     Certificate,
@@ -126,18 +125,15 @@ class Bilinear(Blocks, BoundObjective):
         best = float(np.sum(values[: self.r]))
         rounding = self.r * self.order * float(np.finfo(float).eps) * float(values[0])
         missed = max(0.0, best + self.at(M).value) + rounding
-        gap = missed + self.doubt
-        bounded = "the leading singular values bound the value"
-        found = Certificate.of_gap(
-            gap,
+        return Certificate.of_rounded_gap(
+            missed,
+            self.doubt,
             PROVED_GLOBAL * max(best, np.finfo(float).tiny),
             "the M span leading singular subspaces and are aligned",
-            bounded if missed > self.doubt else NEARLY_COLLINEAR,
+            "the leading singular values bound the value",
+            span_of(self.views),
+            self.restricted,
         )
-        # Rounding errors that hide a gap may also hide variation outside of the range.
-        restricted = self.restricted or (found.kind == "bound" and missed <= self.doubt)
-        span = span_of(self.views)
-        return found.restricted_to(span) if span is not None and restricted else found
 
 
 def bilinear(objective: Stated, a: Compact, b: Compact, r: int) -> Bilinear:
