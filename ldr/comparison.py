@@ -19,6 +19,7 @@ from ldr.errors import in_words
 from ldr.inputs import as_generator, by_index, check_weighted, is_open
 from ldr.method_selection import asked_for, beyond, has_gaps, suited
 from ldr.objectives.data.opening import with_columns
+from ldr.objectives.data.sample_metadata import as_array
 from ldr.objectives.kernel import is_categorical
 from ldr.objectives.objective import Objective
 from ldr.objectives.parameters import Need
@@ -384,10 +385,13 @@ def compare(
         )
     gaps = first.views == 1 and Need.BACKGROUND not in first.needs and has_gaps(X)
     ordered = time_order or any(Need.TIME_ORDER in o.needs for o in objectives)
-    by = criteria(y, views=first.views, ordered=ordered, gaps=gaps)
     X, y, weights, groups = by_index(first, X, y, sample_weight=sample_weight, groups=groups)
     like = _like(objectives, y, ordered, weights is not None)
     rows = Sampled.of(like, X, y, "folds", weights, groups)
+    by_trial = ordered and not rows.is_series and y is not None
+    if by_trial and rows.trials is not None:
+        by_trial = rows.units.of_groups(as_array(rows.data.y)) is not None
+    by = criteria(y, views=first.views, ordered=ordered, by_trial=by_trial, gaps=gaps)
     gap = max(map(gap_of, objectives))
     parts = Folds.of(rows, folds, random_state, gap)
     dimensions, notes = _dimensions(r, first, parts, gaps, standardise)
@@ -406,9 +410,8 @@ def compare(
             try:
                 if weights is not None:
                     check_weighted(objective)
-                sampled = Sampled.of(objective, rows.data.X, rows.data.y, "folds")
-                own = replace(parts, sampled=sampled, notes=[])
-                yield _compared(name, why, own, dimensions, by, options)
+                fit = partial(solve, objective, **options)
+                yield _compared(name, why, fit, replace(parts, notes=[]), dimensions, by)
             except FAILURES as error:
                 left_out[name] = str(error)
 
@@ -433,8 +436,8 @@ def _like(objectives: Sequence[Objective], y: PerRow, ordered: bool, weighted: b
 
 
 def _dimensions(
-    r: Dimension, first: Objective, folds: Folds, gaps: bool, standardise: bool
-) -> tuple[list[Dimension], tuple[str, ...]]:
+    r: Argument, first: Objective, folds: Folds, gaps: bool, standardise: bool
+) -> tuple[list[int], tuple[str, ...]]:
     """Return r for all samples and for each fold; PCA chooses r for a share or "auto"."""
     if not is_open(r):
         return [r] * (1 + len(folds.parts)), ()
@@ -457,17 +460,16 @@ def _dimensions(
 def _compared(
     name: str,
     why: str,
+    fit: Callable[..., Result],
     folds: Folds,
-    dimensions: Sequence[Dimension],
+    dimensions: Sequence[int],
     by: Mapping[str, Criterion],
-    options: dict[str, Argument],
 ) -> Compared:
     """Solve a method on all samples, and score each fold."""
-    sampled, (r, *of_folds) = folds.sampled, dimensions
-    fit: Callable[..., Result] = partial(solve, sampled.objective, **options)
+    data, (r, *of_folds) = folds.sampled.data, dimensions
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", errors.ConvergenceWarning)
-        result = fit(sampled.data, r)
+        result = fit(data.X, r, y=data.y)
     rival = at_heuristic(result) is not None
 
     def scores(new: Part, old: Part) -> list[list[HeldOut]]:
@@ -478,12 +480,7 @@ def _compared(
             pairs.append((replace(new, result=at), replace(old, result=at)))
         return [[criterion(*pair) for criterion in by.values()] for pair in pairs]
 
-    own_r = iter(of_folds)  # a fold has one solution
-
-    def fit_fold(X: Rows, r: int, y: PerRow) -> Result:
-        return fit(X, next(own_r), y=y, certify=False)
-
-    scored = folds.scored(fit_fold, [result.r], scores)
+    scored = folds.scored(partial(fit, certify=False), [[r] for r in of_folds], scores)
     found = [each for fold in scored for each in fold.values()]
     if len(found) < len(folds.parts):
         raise ArgumentError("; ".join(folds.notes))

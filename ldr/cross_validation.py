@@ -25,7 +25,7 @@ from ldr.objectives.prediction import ClassPredictor, GroupedRows, LinearPredict
 from ldr.objectives.problem import Carried, near
 from ldr.objectives.statistics.sums import dense
 from ldr.projecting import predicted, views_of
-from ldr.resampling import Indices, Sampled, runs_of
+from ldr.resampling import Indices, Sampled
 from ldr.result import Result
 from ldr.scaling import divided
 from ldr.solvers import errors
@@ -130,7 +130,6 @@ class Part:
     result: Result
     X: Rows
     y: PerRow
-    runs: Indices | None = None  # index of each sample's segment of the time series
 
     @cached_property
     def views(self) -> tuple[Samples, ...]:
@@ -403,12 +402,14 @@ def score(
     return held_out(Part(result, data.X, data.y)).score
 
 
-def criteria(y: PerRow, *, views: int, ordered: bool, gaps: bool) -> dict[str, Criterion]:
+def criteria(
+    y: PerRow, *, views: int, ordered: bool, by_trial: bool, gaps: bool
+) -> dict[str, Criterion]:
     """Return the scores that `ldr.compare` has for all methods, the main score first."""
     labels = y is not None and is_categorical(y)
     if y is not None:
         name, scores = ("accuracy", class_scores) if labels else ("Q2", response_scores)
-        if ordered:
+        if by_trial:
             return {name: of_trials}
         return {name: scores, f"{name}, {NEIGHBOURS} nearest": partial(_nearest, labels=labels)}
     if views > 1:
@@ -508,8 +509,8 @@ def _next_step(new: Part, old: Part) -> HeldOut:
 
 def _steps(part: Part) -> tuple[Array, Array, Array]:
     """Return samples, their successors in time, and the weights of these pairs."""
-    Y, counts = part.Y[0], Marks(part.weights, part.runs)
-    there = counts[:-1].before(counts[1:])
+    Y, marks = part.Y[0], replace(part.views[0].marks or Marks(), weights=part.weights)
+    there = marks[:-1].before(marks[1:])
     kept = there > 0
     return Y[:-1][kept], Y[1:][kept], there[kept]
 
@@ -541,7 +542,6 @@ class Folds:
     sampled: Sampled
     parts: list[tuple[Indices, Indices]]  # indices of the (training, held-out) samples of each fold
     notes: list[str]  # warnings about folds, and reasons why some fits failed
-    trials: Indices | None  # index of the trial of each sample, for time series
 
     @classmethod
     def of(
@@ -558,7 +558,7 @@ class Folds:
         units = np.arange(sampled.n) if trials is None else trials
         first = np.searchsorted(units, np.arange(units[-1] + 1))
         y = None if sampled.data.y is None else as_array(sampled.data.y)[first]
-        blocks = sampled.ordered and trials is None and not OF_Y & set(objective.needs)
+        blocks = sampled.is_series
         numbered = not hasattr(folds, "split")
         groups = None if numbered and sampled.ordered else sampled.groups
         groups = None if groups is None else groups[first]
@@ -614,28 +614,30 @@ class Folds:
                 (np.flatnonzero(np.isin(trials, a)), np.flatnonzero(np.isin(trials, b)))
                 for a, b in parts
             ]
-        return cls(sampled, parts, notes, trials)
+        return cls(sampled, parts, notes)
 
     def scored(
         self,
         fit: Callable[..., Result],
-        order: Sequence[int],
+        orders: Sequence[Sequence[int]],
         score: Callable[[Part, Part], Scored],
     ) -> Iterator[dict[int, Scored]]:
-        """Yield each fold's held-out scores by r; ``fit(X, r, y=y)`` fits the training samples."""
+        """Yield each fold's held-out scores by r; ``fit(X, r, y=y)`` fits the training samples.
+
+        - orders: the values of r in each fold
+        """
         unconverged = 0
         failed: dict[str, list[tuple[int, int]]] = {}
-        for number, both in enumerate(self.parts, start=1):
+        for number, (both, order) in enumerate(zip(self.parts, orders, strict=True), start=1):
             found = {}
-            (X, y), (Z, z) = (self.sampled.part(rows) for rows in both)
-            before, after = (runs_of(rows, self.trials) for rows in both)
+            (X, y), (Z, z) = map(self.sampled.part, both)
             for r in order:
                 try:
                     with warnings.catch_warnings():
                         warnings.simplefilter("ignore", errors.ConvergenceWarning)
                         result = fit(X, r, y=y)
                     unconverged += not result.converged
-                    found[r] = score(Part(result, Z, z, after), Part(result, X, y, before))
+                    found[r] = score(Part(result, Z, z), Part(result, X, y))
                 except FAILURES as error:
                     failed.setdefault(str(error), []).append((number, r))
             yield found
@@ -644,5 +646,5 @@ class Folds:
             folds = f"fold{'s' if ',' in numbers else ''} {numbers}"
             self.notes.append(f"{folds} failed at r = {at}: {message}")
         if unconverged:
-            count = len(self.parts) * len(order)
+            count = sum(map(len, orders))
             self.notes.append(f"{unconverged} of {count} solves in the folds did not converge")

@@ -292,8 +292,9 @@ def path(
     if sampled is None or len(results) < len(solved):
         return Path(results)
     parts = Folds.of(sampled, folds, random_state)
-    scored = parts.scored(partial(fit, certify=False), solved, partial(held_out, elements=True))
-    found = complete(scored, len(parts.parts), "folds")
+    orders, score = [solved] * len(parts.parts), partial(held_out, elements=True)
+    scored = parts.scored(partial(fit, certify=False), orders, score)
+    found = complete(scored, len(orders), "folds")
     if len(found) == 1:
         return Path(results)
     largest = objective.largest_r(sampled.data)

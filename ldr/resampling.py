@@ -15,7 +15,7 @@ from ldr.objectives.data.data import Data, as_tuple, single
 from ldr.objectives.data.opening import brought
 from ldr.objectives.data.sample_metadata import Marks, as_array
 from ldr.objectives.objective import Objective
-from ldr.objectives.parameters import Need
+from ldr.objectives.parameters import OF_Y, Need
 from ldr.solvers.errors import ArgumentError, DataError
 from ldr.trial_layout import known_trials
 from ldr.types import PerRow, Rows, XandY
@@ -185,6 +185,11 @@ class Sampled:
         marks = self.data.samples.marks
         return marks.codes if marks is not None and self.ordered else None
 
+    @property
+    def is_series(self) -> bool:
+        """True for a single series; for a method of labelled trials each sample is a trial."""
+        return self.ordered and self.trials is None and not OF_Y & set(self.objective.needs)
+
     def take(self, rows: Indices, background: Indices | None = None) -> XandY:
         """Return (X, y) of some samples and some background samples, by default of all."""
         views = tuple(view.take(rows) for view in self.data.views)
@@ -198,7 +203,7 @@ class Sampled:
         """Return (X, y) of some samples in order; unbroken runs of a time series become trials."""
         X, y = self.take(rows)
         runs = runs_of(rows, self.trials)
-        if self.ordered and runs[-1] > 0:
+        if (self.is_series or self.trials is not None) and runs[-1] > 0:
             samples, *background = as_tuple(X)
             marks = replace(samples.marks or Marks(), trials=runs)
             X = single((replace(samples, marks=marks), *background))

@@ -137,6 +137,46 @@ def test_time_series_are_cut_into_pieces_in_order(trials):
         assert one.scores["Q2 of the next step"].mean() == pytest.approx(1 - left / total)
 
 
+@pytest.mark.parametrize("trials", [None, np.repeat(np.arange(15), 10)])
+def test_samples_of_a_series_are_predicted_one_by_one(trials):
+    """Labels change within a trial, so that no trial has a label: each sample is classified."""
+    y = (SERIES[:, 0] + np.sin(np.arange(150)) > 0).astype(int)
+    options = {"folds": 3, "groups": trials, "time_order": True}
+    (method,) = ldr.compare(["maf"], SERIES, y, 2, **options).methods
+    right = []
+    for training, held in folds_of("maf", SERIES, None, 3, trials):
+        runs = np.cumsum(np.append(False, np.diff(training) > 1)) if trials is None else trials
+        groups = runs if trials is None else trials[training]
+        result = ldr.solve("maf", SERIES[training], 2, groups=groups)
+        Y, Z = (result.transform(SERIES[rows]) for rows in (training, held))
+        means = LinearDiscriminantAnalysis(solver="lsqr").fit(Y, y[training])
+        right.append(means.predict(Z) == y[held])
+    assert method.numbers["accuracy"] == np.mean(np.concatenate(right))
+
+
+@pytest.mark.parametrize("trials", [None, np.repeat(np.arange(15), 10)])
+def test_rows_of_a_series_may_have_no_weight(trials):
+    """For methods without time order, too, the folds are those of all rows."""
+    weights = np.where(np.arange(150) % 7 == 0, 0.0, 1.0)
+    options = {"r": 2, "folds": 3, "groups": trials, "sample_weight": weights}
+    found = ldr.compare(["pca", "orthogonal-maf"], SERIES, **options).methods[0]
+    left = total = 0.0
+    for training, held in folds_of("orthogonal-maf", SERIES, None, 3, trials):
+        Y = ldr.solve("pca", SERIES[training], 2, sample_weight=weights[training]).transform(SERIES)
+        ends = [np.diff(rows) != 1 for rows in (training, held)]
+        if trials is not None:
+            ends = [np.diff(trials[rows]) != 0 for rows in (training, held)]
+        (a, b), (c, d) = (
+            (rows[:-1][kept], rows[1:][kept])
+            for rows, end in zip((training, held), ends, strict=True)
+            for kept in [~end & (weights[rows[:-1]] * weights[rows[1:]] > 0)]
+        )
+        unit = Y[b].std(axis=0)
+        left += np.sum(((Y[d] - LinearRegression().fit(Y[a], Y[b]).predict(Y[c])) / unit) ** 2)
+        total += np.sum(((Y[d] - Y[b].mean(axis=0)) / unit) ** 2)
+    assert found.numbers["q2"] == pytest.approx(1 - left / total, rel=1e-9)
+
+
 def test_paths_know_where_the_training_rows_of_a_series_were_cut():
     scores = ldr.path("orthogonal-maf", SERIES, [2], folds=3, random_state=0).scores[0]
     training, held = np.delete(np.arange(150), np.s_[49:101]), np.arange(50, 100)

@@ -301,6 +301,17 @@ def test_trials_are_classified_by_their_power():
     assert spoc.q2[0] > 0.5 and spoc.chosen == 1
 
 
+def test_a_labelled_sample_without_groups_is_a_trial():
+    """Samples that stay next to each other in a fold are not one trial."""
+    X, y = real_data.wine()
+    found, expected = (
+        ldr.path("csp", X, [1, 2], y=y > 0, folds=3, groups=groups, random_state=0)
+        for groups in (None, np.arange(len(X)))
+    )
+    np.testing.assert_array_equal(found.scores, expected.scores)
+    assert found.numbers["majority"][0] == pytest.approx(np.mean(y > 0))
+
+
 def test_views_are_scored_by_products_of_standardised_scores():
     a, b = real_data.tumour_views()
     path = ldr.path("cca", (a, b), [1, 2], folds=KFold(3))
