@@ -78,11 +78,14 @@ def layer(
         In a call of the layer: arrays have wrong shapes, or the number of views is wrong.
 
     Notes
+    -----
     Within `jax.jit` and `jax.vmap`, and in the backward pass, jax raises its own error
     (`JaxRuntimeError`), which contains the text of the error of ldr.
 
     In jax's default float32 a derivative has about half of the digits of float64;
-    `jax.config.update("jax_enable_x64", True)` enables float64.
+    `jax.config.update("jax_enable_x64", True)` enables float64. The context manager
+    `jax.enable_x64` is not sufficient for compiled functions: jax may run the solver in a thread
+    outside of the context, and then raises an error on dtypes.
 
     Examples
     --------

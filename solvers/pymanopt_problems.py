@@ -76,6 +76,7 @@ def from_pymanopt(
         the initial point has the wrong shape.
 
     Notes
+    -----
     An object whose `run` is this function can replace a pymanopt optimiser in libraries that call
     ``optimizer.run(problem, initial_point=...)``.
 
