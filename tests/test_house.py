@@ -1,6 +1,7 @@
 """Imports go down without circles, the package is whole, and the library does not grow unseen."""
 
 import ast
+import re
 import tomllib
 
 from tests.house import LARGEST, ROOT, circle, constants, counts, floor, imports, modules
@@ -32,6 +33,15 @@ def test_imports_in_functions_count_and_those_for_type_checkers_do_not():
 def test_sizes_rise_only_with_their_number():
     larger = {name: count for name, count in counts().items() if count > LARGEST[name]}
     assert larger == {}, "remove code, or raise the number in tests/house.py in this commit"
+
+
+def test_headings_of_docstrings_are_underlined():
+    """Otherwise numpydoc takes a section for text of the section before."""
+    bare = re.compile(
+        r"^( *)(Parameters|Returns|Raises|Warns|Notes|Examples|Attributes)\n(?!\1--)", re.M
+    )
+    texts = {name: path.read_text(encoding="utf-8") for name, path in modules().items()}
+    assert [name for name, text in texts.items() if bare.search(text)] == []
 
 
 def test_tuned_constants_are_counted():

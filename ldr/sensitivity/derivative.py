@@ -347,7 +347,7 @@ class Derivative:
     - components (r,): derivatives of the score of each component
 
     Notes
-        -----
+    -----
     M, P and components raise `ldr.errors.SingularError` if scores of components tie, because the
     axes are then arbitrary. value, mean and projector do not depend on the axes.
     """
