@@ -47,10 +47,10 @@ def layer(
     Parameters
     ----------
     objective : str or Objective
-        Derivatives of every order exist for functions in jax with a declared manifold, such as
-        ``ldr.objective(manifold="grassmann")``. They also exist for these methods: pca, mds,
-        log-det-pca, autocovariance, squared-difference, sfa, orthogonal-sfa, orthogonal-maf, maf,
-        signal-noise, contrastive-pca, orthogonal-gcpca, gcpca, opca, orthogonal-lda, lda, pls,
+        Derivatives of every order exist for functions of one view in jax with a declared manifold,
+        such as ``ldr.objective(manifold="grassmann")``. They also exist for these methods: pca,
+        mds, log-det-pca, autocovariance, squared-difference, sfa, orthogonal-sfa, orthogonal-maf,
+        maf, signal-noise, contrastive-pca, orthogonal-gcpca, gcpca, opca, orthogonal-lda, lda, pls,
         orthogonal-cca, cca, maxdiff, maxbet, orthogonal-mcca, principal-components-regression,
         tica, spoc and phd. With ``graph="classes"`` they exist for lpp, npe and their variants. For
         methods with `Sensitivity.pullback` first derivatives exist, in forward and reverse mode.

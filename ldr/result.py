@@ -339,7 +339,8 @@ class Result(Pickled, Generic[Matrices]):
         Raises
         ------
         ldr.errors.SingularError
-            The optimum is not isolated: eigenvalues tie at the boundary of the subspace.
+            The optimum is not isolated: eigenvalues tie at the boundary of the subspace. Or M is
+            not stationary, because the solver stopped early or the objective is not smooth.
         ldr.errors.ArgumentError
             The result has a non-smooth penalty, a feature map or standardised columns.
         ldr.errors.DataError

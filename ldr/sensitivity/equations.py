@@ -38,7 +38,7 @@ class Given:
 
 @dataclass(frozen=True)
 class StatedFunction:
-    """A user's function in jax with a declared manifold; see `Statement`."""
+    """A user's function of one view in jax with a declared manifold; see `Statement`."""
 
     objective: CustomObjective
     y: Traced
@@ -61,8 +61,8 @@ Stated = Statement | StatedFunction
 def statement_of(objective: Objective, given: Given, r: int) -> Stated | None:
     """Return the jax form of a method; None if the method has no such form."""
     if isinstance(objective, CustomObjective):
-        said = objective.backend == "jax" and objective.manifold != "auto"
-        return StatedFunction(objective, given.y) if said else None
+        stated = objective.in_jax and objective.manifold != "auto"
+        return StatedFunction(objective, given.y) if stated else None
     if isinstance(objective, NestedMethod) and objective.nested:
         return None
     own = copy(objective)
@@ -139,8 +139,9 @@ def regular(J: Array, left: Array, T: Sequence[Array]) -> bool:
     size = np.linalg.norm(J) * np.linalg.norm(np.concatenate([np.ravel(each) for each in T]))
     if not np.linalg.norm(left) <= eps**_EXACT * size:
         raise DataError(
-            "the derivative of the optimum cannot be computed: collinear columns, or too few rows, "
-            "restrict M to a subspace. Leave out columns of X, or project X on principal "
+            "the derivative of the optimum cannot be computed: M is not stationary. Either the "
+            "solver stopped early (give more max_iterations), or collinear columns, or too few "
+            "rows, restrict M to a subspace: leave out columns of X, or project X on principal "
             "components first"
         )
     lengths = np.linalg.norm(J, axis=1, keepdims=True)

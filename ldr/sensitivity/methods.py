@@ -463,10 +463,11 @@ def of_kernel_gradients(X: Traced, M: Traced, *given: Traced) -> Observed:
 
 
 def function(optimum: Optimum, objective: Objective, data: Data) -> TracedRows | None:
-    """Return the statement of a user's jax function with a declared manifold."""
-    own = objective
-    if not isinstance(own, CustomObjective) or own.backend != "jax" or own.manifold == "auto":
+    """Return the statement of a user's jax function of one view."""
+    if not isinstance(objective, CustomObjective) or not objective.in_jax:
         return None
+    # The declared manifold may be "auto", or wrong.
+    own = replace(objective, manifold=type(optimum.problem.manifold).__name__.lower())
     y = None if data.y is None else np.asarray(data.y)
     return TracedRows(optimum, Closure(of_function, y, own=own), [data.samples.dense()])
 

@@ -22,6 +22,8 @@ from ldr.tables import Directions
 # Relative change of M below which the Hessian at the old M is used again.
 _SHORT = 1e-9
 _STEPS = 3
+# Relative length of the last Newton step above which M is no stationary point.
+_LONG = 1e-4
 # Eigenvectors are arbitrary if the relative difference of their eigenvalues is below this value.
 TIED = 1e-10
 # Eigenvalues of a subspace and its complement tie if their relative gap is below this value.
@@ -127,16 +129,28 @@ class Optimum:
 
     @classmethod
     def of(cls, problem: BoundObjective, M: Array) -> Optimum:
-        """Refine a nearby M by Newton steps, because derivatives are only as accurate as M."""
+        """Refine a nearby M by Newton steps, because derivatives are only as accurate as M.
+
+        - raises SingularError: M is no stationary point.
+        """
         inverse = hessian_inverse(problem, M)
         for _ in range(_STEPS):
-            N = problem.manifold.retract(M, _solved(problem, M, inverse, -inverse.gradient))
+            step = _solved(problem, M, inverse, -inverse.gradient)
+            N = problem.manifold.retract(M, step)
             if not np.linalg.norm(_gradient(problem, N)) < np.linalg.norm(_gradient(problem, M)):
                 break
             M = N
             if _near(M, inverse.M):
                 break
             inverse = hessian_inverse(problem, M)
+        left = float(np.linalg.norm(step) / np.linalg.norm(M))
+        if not left <= _LONG:
+            raise SingularError(
+                "the gradient is not zero at M, so no derivative of an optimum exists there: a "
+                f"Newton step changes M by {left:.1e} of its norm, expected at most {_LONG:g}. "
+                "Solve with more max_iterations or a smaller tolerance; an optimum at which the "
+                "objective is not smooth has no derivative"
+            )
         placed = Placed.both(problem, [M])[0]
         if not _near(placed.M, inverse.M):
             inverse = hessian_inverse(problem, placed.M)

@@ -110,7 +110,8 @@ class Sensitivity:
 
         Methods of sums over rows, graphs, spectra, projected rows and factors have this derivative.
         With sample weights and trials only regressions and methods of covariances, lags, classes
-        and graphs have this derivative. An objective of your own must be in jax.
+        and graphs have this derivative. An objective of your own must be in jax and
+        have one view.
 
         - P (r, d): the gradient of a loss with respect to the map P
         - returns ndarray (n, d), or one for each view: the gradient with respect to X

@@ -344,6 +344,11 @@ class CustomObjective(Objective):
     def _y(self) -> tuple[str, ...]:
         return ("y",) if Need.RESPONSE in self.needs else ()
 
+    @property
+    def in_jax(self) -> bool:
+        """True for a function of one view in jax."""
+        return self.backend == "jax" and self.views == 1
+
     def __call__(self, *args: object, **kwargs: object) -> Traced:
         """Return the value of the user's function."""
         return self.function(*args, **kwargs)

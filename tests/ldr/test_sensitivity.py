@@ -338,16 +338,44 @@ OWN = {
 
 
 @pytest.mark.filterwarnings("ignore")
-@pytest.mark.parametrize("manifold", OWN)
-def test_functions_of_ones_own_go_back_by_their_equations(manifold):
+@pytest.mark.parametrize(
+    ("function", "manifold"),
+    [*((name, name) for name in OWN), ("grassmann", "auto"), ("stiefel", "grassmann")],
+)
+def test_functions_of_ones_own_go_back_by_their_equations(function, manifold):
     X, y, _ = methods.RANDOM["least-squares"]
     beside = {"y": y[:, :2]} if manifold == "euclidean" else {}
-    own = ldr.objective(OWN[manifold], manifold=manifold)
+    own = ldr.objective(OWN[function], manifold=manifold)
     sensitivity = ldr.solve(own, X, 2, tolerance=1e-13, **beside).sensitivity(X, **beside)
     rng = np.random.default_rng(0)
     dX, V = rng.standard_normal(X.shape), rng.standard_normal((2, X.shape[1]))
     found = inner(sensitivity.pullback(V), dX)
     assert found == pytest.approx(inner(V, sensitivity.along(dX).P), rel=1e-7)
+
+
+@pytest.mark.parametrize("manifold", ["stiefel", "grassmann"])
+def test_functions_of_two_views_have_derivatives(manifold):
+    X, Y = methods.VIEWS
+    rng = np.random.default_rng(0)
+    dX, dY = (rng.standard_normal(each.shape) for each in (X, Y))
+
+    @ldr.objective(manifold=manifold, sense="max", views=2)
+    def squared(M, N, X, Y):
+        across = (X @ M).T @ (Y @ N)
+        return (across**2).sum() if manifold == "grassmann" else across[0, 0] + 0.5 * across[1, 1]
+
+    def solved(t, **options):
+        return ldr.solve(squared, (X + t * dX, Y + t * dY), 2, tolerance=1e-13, **options)
+
+    result = solved(0.0, random_state=0)
+    found = result.sensitivity((X, Y)).along((dX, dY))
+    ahead, behind = (solved(t, start=result.M, starts=1) for t in (1e-4, -1e-4))
+    assert found.value == pytest.approx((ahead.value - behind.value) / 2e-4, rel=1e-6)
+    for moved, one, other in zip(found.P, ahead.P, behind.P, strict=True):
+        np.testing.assert_allclose(moved, (one - other) / 2e-4, rtol=1e-4, atol=1e-6)
+    dP = jax.jvp(ldr.layer(squared, 2, start=result.M), ((X, Y),), ((dX, dY),))[1]
+    for moved, of_layer in zip(found.P, dP, strict=True):
+        np.testing.assert_allclose(of_layer, moved, rtol=1e-3, atol=1e-4)
 
 
 @pytest.mark.parametrize("key", ["pca", "ica"])  # whose M are known by products and by differences
@@ -587,6 +615,22 @@ def test_derivatives_are_as_good_as_newton_steps_make_a_rough_optimum():
         for tolerance in (0.3, 1e-13)
     )
     assert relative(rough, fine) < 1e-6
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_a_point_that_is_not_stationary_is_refused():
+    X, y, _ = methods.RANDOM["pca"]
+    rough = ldr.solve("ica", X, 2, start="random", random_state=0, max_iterations=1)
+    with pytest.raises(SingularError, match=r"the gradient is not zero at M.*max_iterations"):
+        rough.sensitivity(X)
+
+    @ldr.objective(manifold="euclidean")
+    def hinge(M, X, y):
+        return jnp.maximum(0.0, 1.0 - y * (X @ M)[:, 0]).sum() + (M**2).sum()
+
+    y = np.sign(X[:, 0] + np.random.default_rng(0).standard_normal(len(X)))
+    with pytest.raises(SingularError, match="not smooth has no derivative"):
+        ldr.solve(hinge, X, 1, y=y).sensitivity(X, y)
 
 
 @pytest.mark.parametrize(("heat", "length"), [(3.0, 1.5), ("median", 4.0)])
