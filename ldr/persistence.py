@@ -13,7 +13,7 @@ from ldr.objectives.normalised import Normalised
 from ldr.objectives.objective import L1, Sum
 from ldr.objectives.prediction import ClassPredictor, LinearPredictor
 from ldr.objectives.problem import Certificate
-from ldr.objectives.statistics.covariance import Variation
+from ldr.objectives.statistics.scatters import Variation
 from ldr.objectives.view import Composed, HalfSquaredDistances, LogCounts, Quadratic
 from ldr.result import Result
 from ldr.scaling import Divided

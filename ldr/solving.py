@@ -46,7 +46,7 @@ from ldr.objectives.problem import (
     has_orthonormal_maps,
     near,
 )
-from ldr.objectives.statistics.covariance import KnownScatter
+from ldr.objectives.statistics.scatters import KnownScatter
 from ldr.objectives.view import span_of
 from ldr.result import Result
 from ldr.solvers import errors

@@ -12,7 +12,7 @@ from string import ascii_lowercase
 
 import numpy as np
 
-from ldr.objectives.statistics.covariance import Variation
+from ldr.objectives.statistics.scatters import Variation
 from ldr.solvers.manifolds import Array
 from ldr.types import Argument, Frame
 

@@ -17,7 +17,7 @@ from ldr.objectives.objective import Objective
 from ldr.objectives.parameters import Need, number, whole
 from ldr.objectives.problem import BoundObjective, check_dimension
 from ldr.objectives.statistics import Moments, window_moments
-from ldr.objectives.statistics.covariance import Variation
+from ldr.objectives.statistics.scatters import Variation
 from ldr.objectives.view import Axes, Compact, Whitening
 from ldr.solvers.errors import ArgumentError
 from ldr.solvers.linalg.eigen import top_eigenvectors

@@ -16,7 +16,7 @@ from ldr.objectives.families.projected import SAME
 from ldr.objectives.objective import Objective
 from ldr.objectives.parameters import number, word
 from ldr.objectives.problem import BoundObjective, Fitted, LocalOptima, check_dimension
-from ldr.objectives.statistics.covariance import RowScatter, Variation
+from ldr.objectives.statistics.scatters import RowScatter, Variation
 from ldr.objectives.statistics.sums import counting_rows
 from ldr.objectives.view import Axes, LogCounts, View
 from ldr.solvers.deadline import steps

@@ -27,14 +27,9 @@ from ldr.objectives.objective import Objective
 from ldr.objectives.parameters import number
 from ldr.objectives.problem import PROVED_GLOBAL, BoundObjective, Certificate, check_dimension
 from ldr.objectives.statistics import mean, moments
-from ldr.objectives.statistics.covariance import (
-    CovarianceOperator,
-    FactoredCovariance,
-    KnownScatter,
-    RowScatter,
-    Scatter,
-)
+from ldr.objectives.statistics.covariance import CovarianceOperator, FactoredCovariance
 from ldr.objectives.statistics.products import CentredRows, Correlations, Form
+from ldr.objectives.statistics.scatters import KnownScatter, RowScatter, Scatter
 from ldr.objectives.statistics.sums import weighted
 from ldr.objectives.view import ColumnScaling, Compact, Scaling, Subspace, View
 from ldr.solvers.checks import SMALLEST

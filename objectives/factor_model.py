@@ -13,7 +13,7 @@ import numpy.typing as npt
 from ldr.objectives.data.array_types import Given, like
 from ldr.objectives.data.data import BLOCK_NUMBERS, Samples
 from ldr.objectives.data.opening import as_samples
-from ldr.objectives.statistics.covariance import Variation
+from ldr.objectives.statistics.scatters import Variation
 from ldr.objectives.statistics.sums import dense
 from ldr.solvers.checks import Pickled
 from ldr.solvers.manifolds import Array

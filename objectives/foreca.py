@@ -15,7 +15,7 @@ from ldr.objectives.objective import Objective
 from ldr.objectives.parameters import Need, number, whole
 from ldr.objectives.problem import BoundObjective, check_dimension
 from ldr.objectives.starts import few_or_more, random_directions
-from ldr.objectives.statistics.covariance import Variation
+from ldr.objectives.statistics.scatters import Variation
 from ldr.objectives.view import Axes, Compact, Range
 from ldr.solvers.errors import ArgumentError
 from ldr.solvers.manifolds import Array, Stiefel

@@ -33,7 +33,7 @@ from ldr.objectives.objective import Objective
 from ldr.objectives.parameters import number, word
 from ldr.objectives.problem import BoundObjective
 from ldr.objectives.starts import few_or_more, fourth_order_directions, oriented, random_points
-from ldr.objectives.statistics.covariance import Variation
+from ldr.objectives.statistics.scatters import Variation
 from ldr.objectives.statistics.sums import counted_rows
 from ldr.objectives.trials import inverse_in_pairs
 from ldr.objectives.view import Axes

@@ -26,7 +26,7 @@ from ldr.objectives.regression import (
     outputs_of,
     unit_of,
 )
-from ldr.objectives.statistics.covariance import Variation
+from ldr.objectives.statistics.scatters import Variation
 from ldr.objectives.view import Axes, Compact, Subspace, View, signs
 from ldr.solvers.linalg.bounds import SUMS_ROUNDING
 from ldr.solvers.linalg.eigen import power_of_two

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Protocol, Self, TypeAlias, TypeVar, runtime_ch
 import numpy as np
 
 from ldr.objectives.prediction import Answers, Predictor
-from ldr.objectives.statistics.covariance import Variation
+from ldr.objectives.statistics.scatters import Variation
 from ldr.objectives.view import Axes, View, signs
 from ldr.solvers.checks import Pickled
 from ldr.solvers.errors import ArgumentError

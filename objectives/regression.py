@@ -24,8 +24,8 @@ from ldr.objectives.parameters import Need, number, word
 from ldr.objectives.prediction import LinearPredictor, Outputs, Regressed
 from ldr.objectives.problem import BoundObjective, Certificate, Stated, check_dimension
 from ldr.objectives.statistics import ViewMoments, mean, view_moments
-from ldr.objectives.statistics.covariance import KnownScatter, RowScatter, Variation
 from ldr.objectives.statistics.products import column_means, scaled_rows, shifted_rows
+from ldr.objectives.statistics.scatters import KnownScatter, RowScatter, Variation
 from ldr.objectives.statistics.sums import weighted
 from ldr.objectives.view import Axes, Compact, Scaling, View, check_varies, noted, signs, span_of
 from ldr.solvers.checks import LARGEST

@@ -30,7 +30,7 @@ from ldr.objectives.objective import Objective
 from ldr.objectives.parameters import flag, number, word
 from ldr.objectives.problem import BoundObjective, check_dimension
 from ldr.objectives.statistics import moments
-from ldr.objectives.statistics.covariance import KnownScatter
+from ldr.objectives.statistics.scatters import KnownScatter
 from ldr.objectives.statistics.sums import counted, counted_rows, median, typical_length
 from ldr.objectives.view import View
 from ldr.solvers.errors import DataError

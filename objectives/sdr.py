@@ -28,7 +28,6 @@ from ldr.objectives.families.pairwise import (
 )
 from ldr.objectives.families.projected import Change, DenseRows
 from ldr.objectives.families.trace import Trace
-from ldr.objectives.families.whitened_trace import spectral_bound
 from ldr.objectives.kernel import KINDS, Response, centred_gram, gaussian_gram
 from ldr.objectives.objective import Objective, chance_notes
 from ldr.objectives.parameters import Need, declared, number, numbers, whole, word
@@ -38,7 +37,7 @@ from ldr.objectives.starts import principal_directions, sliced_directions
 from ldr.objectives.statistics.sums import counted_rows, weighted
 from ldr.solvers.deadline import steps
 from ldr.solvers.errors import SingularError
-from ldr.solvers.linalg.bounds import SUMS_ROUNDING
+from ldr.solvers.linalg.bounds import SUMS_ROUNDING, spectral_bound
 from ldr.solvers.linalg.eigen import cholesky, cholesky_solve, product, top_eigenvectors
 from ldr.solvers.manifolds import Array
 

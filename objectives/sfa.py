@@ -21,20 +21,21 @@ from ldr.objectives.families.matrices import (
 )
 from ldr.objectives.families.pencil import RowPencil, Shrinking, moved
 from ldr.objectives.families.stated import Opened, StatedMethod
+from ldr.objectives.families.trace import SpectralTrace
 from ldr.objectives.families.trace_ratio import NestedMethod
 from ldr.objectives.families.white_views import whitened_views
 from ldr.objectives.families.whitened import Unwhitened
-from ldr.objectives.families.whitened_trace import SpectralTrace, spectral_bound
 from ldr.objectives.maf import LaggedMethod
 from ldr.objectives.objective import Objective, OfFeatures
 from ldr.objectives.parameters import Need, flag, whole
 from ldr.objectives.problem import Fitted
 from ldr.objectives.statistics import pair_moments
-from ldr.objectives.statistics.covariance import Variation
+from ldr.objectives.statistics.scatters import Variation
 from ldr.objectives.statistics.shrinkage import JointShrinkage, chosen_by, ledoit_wolf
 from ldr.objectives.statistics.time import count_pairs
 from ldr.objectives.view import Axes, Compact, Coordinates, Quadratic
 from ldr.solvers.errors import ArgumentError, TooLargeError
+from ldr.solvers.linalg.bounds import spectral_bound
 from ldr.solvers.linalg.products import LessMeans
 from ldr.solvers.manifolds import Array, polar_factor
 from ldr.solvers.manifolds.manifold import thin_svd

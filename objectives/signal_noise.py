@@ -19,17 +19,17 @@ from ldr.objectives.families.stated import StatedMethod
 from ldr.objectives.families.trace import Trace
 from ldr.objectives.families.trace_ratio import NestedMethod
 from ldr.objectives.families.whitened import Unwhitened, whiten
-from ldr.objectives.families.whitened_trace import spectral_bound
 from ldr.objectives.objective import Objective
 from ldr.objectives.parameters import Need, declared, number
 from ldr.objectives.problem import Fitted
 from ldr.objectives.statistics import ClassMoments, class_moments
-from ldr.objectives.statistics.covariance import KnownScatter, Variation
 from ldr.objectives.statistics.products import ProductOf
+from ldr.objectives.statistics.scatters import KnownScatter, Variation
 from ldr.objectives.statistics.shrinkage import ledoit_wolf
 from ldr.objectives.statistics.sums import membership
 from ldr.objectives.view import Axes, Compact, Coordinates
 from ldr.solvers.errors import ArgumentError, DataError
+from ldr.solvers.linalg.bounds import spectral_bound
 from ldr.solvers.manifolds import Array
 
 

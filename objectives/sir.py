@@ -13,14 +13,13 @@ from ldr.objectives.data.data import Data
 from ldr.objectives.families.matrices import Codes, DataSums, PencilMatrices, SpectralMatrices
 from ldr.objectives.families.pencil import Shrinking
 from ldr.objectives.families.stated import StatedMethod
-from ldr.objectives.families.trace import Trace
-from ldr.objectives.families.whitened_trace import AbsoluteTrace
+from ldr.objectives.families.trace import AbsoluteTrace, Trace
 from ldr.objectives.lda import few_directions
 from ldr.objectives.objective import Objective
 from ldr.objectives.parameters import Need, whole
 from ldr.objectives.slices import sliced
-from ldr.objectives.statistics.covariance import Variation
 from ldr.objectives.statistics.products import scaled_rows
+from ldr.objectives.statistics.scatters import Variation
 from ldr.objectives.statistics.sums import class_averages
 from ldr.objectives.view import Axes
 from ldr.solvers.manifolds import Array

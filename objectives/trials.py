@@ -26,8 +26,8 @@ from ldr.objectives.kernel import deviations
 from ldr.objectives.parameters import Need, number, numbers, word
 from ldr.objectives.problem import Certificate
 from ldr.objectives.statistics import Codes
-from ldr.objectives.statistics.covariance import Variation
 from ldr.objectives.statistics.products import Squares
+from ldr.objectives.statistics.scatters import Variation
 from ldr.objectives.statistics.sums import class_averages
 from ldr.objectives.view import Axes, Compact, Whitening
 from ldr.solvers.errors import ArgumentError, DataError, SingularError

@@ -16,14 +16,14 @@ from ldr.objectives import statistics
 from ldr.objectives.data.data import Samples
 from ldr.objectives.data.memory import check_squares
 from ldr.objectives.data.stored import Change
-from ldr.objectives.statistics.covariance import (
+from ldr.objectives.statistics.scatters import (
     Basis,
     KnownScatter,
+    Moments,
     RowScatter,
     Scatter,
     SpannedScatter,
 )
-from ldr.objectives.statistics.scatters import Moments
 from ldr.solvers.errors import DataError, SingularError
 from ldr.solvers.linalg.bounds import SUMS_ROUNDING
 from ldr.solvers.linalg.eigen import (

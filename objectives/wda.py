@@ -26,7 +26,7 @@ from ldr.objectives.prediction import GroupedRows
 from ldr.objectives.problem import BoundObjective, Certificate, restated
 from ldr.objectives.starts import principal_directions, sliced_directions
 from ldr.objectives.statistics import ClassMoments, class_moments
-from ldr.objectives.statistics.covariance import Variation
+from ldr.objectives.statistics.scatters import Variation
 from ldr.objectives.statistics.sums import Codes, weighted
 from ldr.objectives.view import Axes, Range
 from ldr.solvers.deadline import check

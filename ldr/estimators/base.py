@@ -39,7 +39,7 @@ from ldr.objectives.data.stored import AccumulatedSamples
 from ldr.objectives.objective import Objective
 from ldr.objectives.parameters import OF_Y, Need
 from ldr.objectives.prediction import LinearPredictor
-from ldr.objectives.statistics.covariance import Variation
+from ldr.objectives.statistics.scatters import Variation
 from ldr.observers import Log, Progress
 from ldr.projecting import predicted, views_of
 from ldr.result import Result

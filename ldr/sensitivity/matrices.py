@@ -29,7 +29,7 @@ from ldr.objectives.families.matrices import (
     SpectralMatrices,
     TraceMatrices,
 )
-from ldr.objectives.families.whitened_trace import SpectralTrace
+from ldr.objectives.families.trace import SpectralTrace
 from ldr.objectives.objective import Objective
 from ldr.objectives.view import Columns
 from ldr.sensitivity.derivative import all_of

@@ -35,7 +35,7 @@ from ldr.objectives.objective import Objective
 from ldr.objectives.parameters import Need, flag, whole, word
 from ldr.objectives.problem import BoundObjective
 from ldr.objectives.statistics import mean
-from ldr.objectives.statistics.covariance import RowScatter
+from ldr.objectives.statistics.scatters import RowScatter
 from ldr.objectives.view import View
 from ldr.solvers.errors import ArgumentError, DataError, ObjectiveError, needed
 from ldr.solvers.manifolds import Array

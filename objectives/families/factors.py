@@ -22,7 +22,7 @@ from ldr.objectives.data.stored import MadeSamples
 from ldr.objectives.factor_model import FactorModel, Observed, Posterior, outer, over_columns, times
 from ldr.objectives.families.row_sum import InParts, Remembered, SumPoint, TermOfPoints
 from ldr.objectives.problem import BoundObjective, Fitted, Stated
-from ldr.objectives.statistics.covariance import Variation
+from ldr.objectives.statistics.scatters import Variation
 from ldr.objectives.view import Axes, ColumnScaling, View
 from ldr.solvers.errors import DataError, SingularError
 from ldr.solvers.likelihoods import Imputation

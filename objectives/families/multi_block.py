@@ -34,7 +34,7 @@ from ldr.objectives.prediction import PairedViews
 from ldr.objectives.problem import PROVED_GLOBAL, Certificate, LocalOptima, Stated, check_dimension
 from ldr.objectives.starts import random_directions
 from ldr.objectives.statistics import ViewMoments, view_moments
-from ldr.objectives.statistics.covariance import KnownScatter, Variation
+from ldr.objectives.statistics.scatters import KnownScatter, Variation
 from ldr.objectives.statistics.shrinkage import JointShrinkage, chosen_by
 from ldr.objectives.view import Axes, Compact, Range, View, noted, span_of
 from ldr.solvers.deadline import decomposing

@@ -30,7 +30,7 @@ from ldr.objectives.families.row_sum import InPieces, TermOfPoints
 from ldr.objectives.objective import Objective
 from ldr.objectives.problem import BoundObjective, Stated, restated
 from ldr.objectives.statistics import ClassMoments, class_moments
-from ldr.objectives.statistics.covariance import Variation
+from ldr.objectives.statistics.scatters import Variation
 from ldr.objectives.statistics.sums import (
     Codes,
     column_lengths,

@@ -16,7 +16,7 @@ from ldr.objectives.data.stored import Change
 from ldr.objectives.objective import Objective
 from ldr.objectives.parameters import number, optional_word
 from ldr.objectives.prediction import Groups
-from ldr.objectives.statistics.covariance import KnownScatter
+from ldr.objectives.statistics.scatters import KnownScatter
 from ldr.objectives.view import Compact, Coordinates, View
 from ldr.solvers.checks import LARGEST
 from ldr.solvers.errors import DataError

@@ -26,15 +26,14 @@ from ldr.objectives.families.matrices import (
     TraceMatrices,
 )
 from ldr.objectives.families.pencil import Pencil, RowPencil, Shrinking, diagonal
-from ldr.objectives.families.trace import Trace, trace_where_varied
+from ldr.objectives.families.trace import AbsoluteTrace, Trace, trace_where_varied
 from ldr.objectives.families.trace_ratio import NestedMethod, TraceRatio, trace_ratio
-from ldr.objectives.families.whitened_trace import AbsoluteTrace, whitened_trace
+from ldr.objectives.families.whitened import whitened_trace
 from ldr.objectives.families.wide import WidePencil, WideSums
 from ldr.objectives.objective import Objective, of_features
 from ldr.objectives.statistics import ClassMoments, Codes
-from ldr.objectives.statistics.covariance import KnownScatter
 from ldr.objectives.statistics.graph import diagonal_forms, linked_form
-from ldr.objectives.statistics.scatters import Moments
+from ldr.objectives.statistics.scatters import KnownScatter, Moments
 from ldr.objectives.statistics.sums import added, weighted
 from ldr.objectives.view import Compact
 from ldr.solvers.errors import DataError

@@ -16,10 +16,17 @@ from ldr.objectives.problem import (
     Stated,
     check_dimension,
 )
-from ldr.objectives.statistics.covariance import CovarianceOperator, Variation
+from ldr.objectives.statistics.covariance import CovarianceOperator
+from ldr.objectives.statistics.scatters import Variation
 from ldr.objectives.view import IN_RANGE, Axes, Range, View, span_of
 from ldr.solvers.linalg.bounds import OF_SUMS, largest_sum_bound
-from ldr.solvers.linalg.eigen import few_of_many, power_of_two, scaled_factor, top_eigenvectors
+from ldr.solvers.linalg.eigen import (
+    few_of_many,
+    power_of_two,
+    scaled_factor,
+    symmetric_eigen,
+    top_eigenvectors,
+)
 from ldr.solvers.linalg.krylov import Ritz, block_krylov
 from ldr.solvers.manifolds import Array, Grassmann, polar_factor
 from ldr.solvers.problem import Point
@@ -260,3 +267,30 @@ def trace_where_varied(
     return Trace(
         objective, (view.within(kept),), kept(A), r, scale=-objective.sign, is_square=is_square
     )
+
+
+@dataclass(frozen=True)
+class SpectralTrace(Trace):
+    """tr(M'h(S)M) for a function h of the eigenvalues of a symmetric S.
+
+    - signed (k, k): the matrix S
+    """
+
+    plain = False
+
+    signed: Array = field(kw_only=True)
+
+
+@dataclass(frozen=True)
+class AbsoluteTrace(SpectralTrace):
+    """The trace tr(M'|S|M), where |S| has the absolute values of the eigenvalues of S."""
+
+    def numbers(self, M: Array, axes: Axes, seen: Sequence[Variation | None]) -> dict[str, Array]:
+        """Return the diagonal of M'SM."""
+        return {"eigenvalue": np.sum(M * (self.signed @ M), axis=0)}
+
+
+def absolute_value(A: Array) -> Array:
+    """Return (A^2)^{1/2} of a symmetric A."""
+    values, vectors = symmetric_eigen(0.5 * (A + A.T))
+    return np.asarray((vectors * np.abs(values)) @ vectors.T)

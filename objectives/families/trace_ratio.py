@@ -24,7 +24,7 @@ from ldr.objectives.problem import (
     Fitted,
     check_dimension,
 )
-from ldr.objectives.statistics.covariance import Variation
+from ldr.objectives.statistics.scatters import Variation
 from ldr.objectives.view import Axes, Range, check_varies, span_of
 from ldr.solvers.checks import number, whole
 from ldr.solvers.deadline import decomposing

@@ -22,7 +22,6 @@ from ldr.objectives.families.multi_block import (
 from ldr.objectives.families.pencil import SumOfSquares, added_to
 from ldr.objectives.families.trace import Trace
 from ldr.objectives.families.whitened import Unwhitened, Whitened, whiten
-from ldr.objectives.families.whitened_trace import spectral_bound
 from ldr.objectives.families.wide_pairs import leading_pairs
 from ldr.objectives.prediction import PairedViews
 from ldr.objectives.problem import (
@@ -34,10 +33,11 @@ from ldr.objectives.problem import (
     check_dimension,
 )
 from ldr.objectives.statistics import ViewMoments, view_moments
-from ldr.objectives.statistics.covariance import Variation
+from ldr.objectives.statistics.scatters import Variation
 from ldr.objectives.statistics.shrinkage import JointShrinkage, chosen_by
 from ldr.objectives.view import Axes, Compact, View, noted, span_of
 from ldr.solvers.deadline import decomposing
+from ldr.solvers.linalg.bounds import spectral_bound
 from ldr.solvers.linalg.eigen import top_singular
 from ldr.solvers.manifolds import Array, polar_factor
 

@@ -1,4 +1,4 @@
-"""Whitening: coordinates of rows in which a sum of squares B is the identity.
+"""Whitening: coordinates of rows in which a sum of squares B is the identity, and traces in them.
 
 The computed sum of squares B is less accurate than the rows. Entries of a sum of squares are
 accurate to u = 1e-16 of the diagonal: directions with a variance below u times the columns'
@@ -14,16 +14,19 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from typing import TypeVar
+from functools import partial
+from typing import Any, TypeVar
 
 import numpy as np
 from scipy.linalg import block_diag
 
 from ldr.objectives.data.data import Samples
 from ldr.objectives.data.stored import Change
-from ldr.objectives.families.pencil import SumOfSquares, check_comparable, diagonal
+from ldr.objectives.families.pencil import RowPencil, SumOfSquares, check_comparable, diagonal
+from ldr.objectives.families.trace import AbsoluteTrace, Trace, absolute_value
+from ldr.objectives.problem import Stated
 from ldr.objectives.statistics import Moments, moments
-from ldr.objectives.statistics.covariance import KnownScatter
+from ldr.objectives.statistics.scatters import KnownScatter
 from ldr.objectives.view import (
     Compact,
     Coordinates,
@@ -34,7 +37,7 @@ from ldr.objectives.view import (
     nothing_varies,
 )
 from ldr.solvers.errors import ArgumentError
-from ldr.solvers.linalg.bounds import SUMS_ROUNDING
+from ldr.solvers.linalg.bounds import SUMS_ROUNDING, spectral_bound
 from ldr.solvers.linalg.eigen import (
     cross_product,
     defect_of,
@@ -422,3 +425,47 @@ def _outside(given: Unwhitened, more: bool) -> float | None:
     if given.ridge > 0:
         return 0.0
     return math.inf if more else None
+
+
+def whitened_trace(
+    objective: Stated,
+    rows: RowPencil,
+    r: int,
+    *,
+    ridge: float = 0.0,
+    notes: Sequence[str] = (),
+    spectral: type[AbsoluteTrace] | None = None,
+) -> Trace:
+    """Build tr(M'B^{-1/2} A B^{-1/2} M) in the objective's sense; P = M'B^{-1/2}.
+
+    Extreme generalised eigenvectors of (A, B) are the exact solution. With `spectral`, the matrix
+    B^{-1/2} A B^{-1/2} is replaced by its absolute value.
+    """
+    rows, ridge = rows.narrowed(r, ridge, -objective.sign)
+    given = Unwhitened.of(rows.compact, rows.what, ridge, *rows.others)
+    found, (whitened,) = whiten(rows.of, lambda found: (found,), given)
+    of_rows: Any = found.A
+    if callable(of_rows):
+        of_rows = of_rows(whitened.W)
+    with np.errstate(over="ignore", invalid="ignore"):
+        A = whitened(of_rows)
+    check_comparable(A, rows.what)
+    size = found.terms(spectral_bound(A))
+    view = rows.compact.view(whitened.mean, whitened.scatter)
+    view = view.noting(*notes, *rows.notes).within(whitened)
+    kind = Trace if spectral is None else partial(spectral, signed=A)
+    return kind(
+        objective,
+        (view,),
+        A if spectral is None else absolute_value(A),
+        r,
+        scale=-objective.sign,
+        is_square=objective.sense == "min",
+        outside=whitened.outside,
+        answers=rows.answers(
+            found, whitened.coordinates, whitened.W, np.eye(len(A)) if ridge > 0 else None
+        ),
+        chosen=rows.chosen,
+        searched=rows.searched,
+        doubt=whitened.doubt(size, r) + whitened.doubt_of_numerator(of_rows, r),
+    )

@@ -1,21 +1,23 @@
-"""Means and scatters of rows, within and between classes, and of several views."""
+"""Means and scatters of rows, within and between classes, of several views and of components."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
 
-from ldr.objectives.data.data import Array, Samples
+from ldr.objectives.data.data import BLOCK_NUMBERS, Array, Samples
 from ldr.objectives.data.sample_metadata import Marks
 from ldr.objectives.statistics.products import scaled_rows, shifted_classes
 from ldr.objectives.statistics.sums import (
     Codes,
     TwoPartMean,
+    added,
     class_sums,
+    counted_rows,
     dense,
     pilots,
     square,
@@ -288,3 +290,157 @@ def joint_spread(*views: Samples) -> Spread:
     squares = [[dense(A.T @ scaled_rows(B, weights)) for B in rows] for A in rows]
     joint = symmetric(np.block(squares))
     return Spread.of(first.weight, np.hstack(shifts), np.hstack(sums), joint)
+
+
+@dataclass(frozen=True)
+class Variation:
+    """Covariances of the components y = P(x - mean), where C is the covariance of the samples x.
+
+    - within (r, r): PCP', the covariance of y
+    - columns (d, r): CP', the covariances of x and y
+    - total: tr C
+    - n: number of rows, or sum of weights
+    """
+
+    within: Array
+    columns: Array
+    total: float
+    n: float
+
+    @classmethod
+    def of(cls, P: Array, CP: Array, total: float, n: float) -> Variation:
+        """Compute the variation from P and CP'."""
+        within = P @ CP
+        return cls(0.5 * (within + within.T), CP, total, n)
+
+    def turned(self, Q: Array) -> Variation:
+        """Return the variation of the rotated components Q'y."""
+        return Variation(Q.T @ self.within @ Q, self.columns @ Q, self.total, self.n)
+
+    def of_rows(self, where: slice) -> Variation:
+        """Return the covariances for some of the components, given by a slice."""
+        return Variation(self.within[where, where], self.columns[:, where], self.total, self.n)
+
+    @property
+    def variances(self) -> Array:
+        """Variances of the components."""
+        return np.maximum(np.diag(self.within), 0.0)
+
+    @property
+    def shares(self) -> Array | None:
+        """Share of each component in the total variance of x; None for constant x."""
+        return self.variances / self.total if self.total > 0 else None
+
+    @property
+    def correlations(self) -> Array:
+        """Correlations of the components; zero for constant components."""
+        roots = np.sqrt(self.variances)
+        inverse = np.divide(1.0, roots, where=roots > 0, out=np.zeros_like(roots))
+        return self.within * inverse * inverse[:, None]
+
+    @property
+    def loadings(self) -> Array:
+        """Coefficients CP'(PCP')^+ of the linear regression of x on the components y."""
+        return np.asarray(self.columns @ np.linalg.pinv(self.within, hermitian=True))
+
+    @property
+    def predicted(self) -> Array:
+        """Share of x's variance explained by the first k components, for each k."""
+        if not self.total > 0:
+            return np.zeros(len(self.within))
+        shares = self.columns.T @ (self.columns / self.total)
+        inverses = (
+            np.linalg.pinv(self.within[:k, :k], hermitian=True)
+            for k in range(1, len(self.within) + 1)
+        )
+        return np.array([np.vdot(A, shares[: len(A), : len(A)]) for A in inverses])
+
+
+class Scatter(Protocol):
+    """Scatter of rows, from which the covariances of projected rows are computed."""
+
+    def variation(self, P: Array) -> Variation: ...
+
+
+@dataclass(frozen=True)
+class KnownScatter:
+    """The scatter of n rows as an array."""
+
+    array: Array
+    n: float
+
+    @property
+    def deviations(self) -> Array:
+        """Standard deviations of the columns."""
+        return np.sqrt(np.maximum(self.array.diagonal(), 0.0) / self.n)
+
+    def variation(self, P: Array) -> Variation:
+        total = float(np.trace(self.array)) / self.n
+        return Variation.of(P, self.array @ P.T / self.n, total, self.n)
+
+
+@dataclass(frozen=True)
+class RowScatter:
+    """Scatter of rows read on demand, in a single pass.
+
+    - centre (d,): approximate mean of the rows
+    """
+
+    samples: Samples
+    centre: Array | None = None
+
+    def variation(self, P: Array) -> Variation:
+        centre = mean(self.samples) if self.centre is None else self.centre
+        sums = self.samples.reduce(partial(_variation_sums, centre=centre, P=P), added)
+        n = float(sums[0, -1])
+        offset = sums[:, -2] / n
+        total = float(sums[:, -3].sum()) / n - float(offset @ offset)
+        CP = sums[:, :-3] / n - np.outer(offset, P @ offset)
+        return Variation.of(P, CP, total, n)
+
+
+def _variation_sums(piece: Samples, centre: Array, P: Array) -> Array:
+    """Return sum z (Pz)', sum z^2, sum z and sum of weights, z = x - centre, side by side."""
+    sums = np.zeros((piece.d, len(P) + 3))
+    sums[:, -1] = piece.weight
+    if piece.is_sparse:
+        slices = list(piece.slices(max(1, BLOCK_NUMBERS // sums.shape[1])))
+        if len(slices) > 1:  # blocks limit memory: sparse rows times the matrix P are dense
+            for where in slices:
+                sums[:, :-1] += _variation_sums(piece.piece(where), centre, P)[:, :-1]
+            return sums
+        rows, n = piece.array.astype(np.float64, copy=False), piece.weight
+        counted = scaled_rows(rows, piece.weights)
+        totals = np.asarray(counted.sum(axis=0)).ravel()
+        squares = np.asarray(rows.multiply(counted).sum(axis=0)).ravel()
+        products = counted_rows(piece.centred_times(P.T, centre), piece.weights)
+        sums[:, :-3] = piece.centred_transpose_times(products, centre)
+        sums[:, -3] = squares - centre * (2.0 * totals - n * centre)
+        sums[:, -2] = totals - n * centre
+        return sums
+    Z = piece.less(centre)
+    counted = counted_rows(Z, piece.weights)
+    sums[:, :-3] = counted.T @ (Z @ P.T)
+    sums[:, -3] = np.einsum("ij,ij->j", counted, Z)
+    sums[:, -2] = counted.sum(axis=0)
+    return sums
+
+
+class Basis(Protocol):
+    """An orthonormal basis Q of a subspace, by the products QZ and Q'M."""
+
+    def lift(self, Z: Array) -> Array: ...
+
+    def lower(self, M: Array) -> Array: ...
+
+
+@dataclass(frozen=True)
+class SpannedScatter:
+    """The scatter of rows in an orthonormal basis of the rows' span."""
+
+    space: Basis
+    inner: Scatter
+
+    def variation(self, P: Array) -> Variation:
+        found = self.inner.variation(self.space.lower(P.T).T)
+        return replace(found, columns=self.space.lift(found.columns))

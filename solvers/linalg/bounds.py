@@ -24,7 +24,7 @@ import math
 
 import numpy as np
 
-from ldr.solvers.linalg.eigen import cholesky, top_eigenvectors
+from ldr.solvers.linalg.eigen import cholesky, length, top_eigenvectors
 from ldr.solvers.manifolds import Array
 
 _U = 0.5 * float(np.finfo(float).eps)
@@ -199,3 +199,9 @@ def _bound_at(
 def _ratio(A: Array, B: Array, M: Array, weights: Array) -> float:
     N = M * weights
     return float(np.vdot(N, A @ M)) / float(np.vdot(N, B @ M))
+
+
+def spectral_bound(A: Array) -> float:
+    """Return an upper bound of the singular values of A."""
+    rows, columns = (float(np.abs(A).sum(axis=axis).max()) for axis in (1, 0))
+    return min(length(A), math.sqrt(rows) * math.sqrt(columns))

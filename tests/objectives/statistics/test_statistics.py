@@ -15,7 +15,7 @@ from ldr.objectives.data.opening import as_samples
 from ldr.objectives.data.sample_metadata import Marks
 from ldr.objectives.data.stored import Change
 from ldr.objectives.graphs import laplacian
-from ldr.objectives.statistics.covariance import KnownScatter, RowScatter
+from ldr.objectives.statistics.scatters import KnownScatter, RowScatter
 from ldr.objectives.statistics.sums import class_sums
 from tests.objectives.statistics.references import (
     BASE,
@@ -152,7 +152,7 @@ def test_a_change_of_changed_rows_is_one_change():
 
 @pytest.mark.parametrize("scaled", [False, True])
 def test_variation_of_sparse_rows_a_block_at_a_time(scaled, monkeypatch):
-    monkeypatch.setattr("ldr.objectives.statistics.covariance.BLOCK_NUMBERS", 60)
+    monkeypatch.setattr("ldr.objectives.statistics.scatters.BLOCK_NUMBERS", 60)
     X = np.where(RNG.random(BASE.shape) < 0.5, BASE, 0.0)
     w = RNG.integers(1, 4, N).astype(float) if scaled else np.ones(N)
     P, Z = RNG.standard_normal((2, D)), X - np.average(X, axis=0, weights=w)
