@@ -20,9 +20,11 @@ from ldr.objectives.data.data import Array, Samples
 from ldr.objectives.statistics.sums import (
     NO_SHIFT,
     Codes,
+    TwoPartMean,
     class_sums,
     dense,
     few_columns,
+    heaviest_rows,
     membership,
     sparse_rows,
 )
@@ -51,20 +53,21 @@ def shifted_classes(
     samples: Samples, codes: Codes | None = None, c: int = 1
 ) -> tuple[csr_array, Array]:
     """Return the rows minus a shift of each class (c, d), nonzero for nearly full columns."""
-    X, d = sparse_rows(samples), samples.d
+    X, d, weights = sparse_rows(samples), samples.d, samples.weights
     codes = np.zeros(samples.n, dtype=np.intp) if codes is None else codes
-    counts = np.bincount(codes, minlength=c)
-    stored = np.bincount(X.indices, minlength=d)
-    if not np.any(stored > _NEARLY_FULL * counts[counts > 0].min()):  # columns have many zeros
+    sizes, per_row = np.bincount(codes, weights, c), np.diff(X.indptr)
+    shares = None if weights is None else np.repeat(weights, per_row)
+    stored = np.bincount(X.indices, shares, d)
+    least = _NEARLY_FULL * np.where(sizes > 0, sizes, np.inf).min()
+    if not np.any(stored > least):  # columns have many zeros
         return X, np.zeros((c, d))
-    cells = X.indices + d * np.repeat(codes, np.diff(X.indptr))
-    stored = np.bincount(cells, minlength=c * d).reshape(c, d)
-    nearly_full = stored > _NEARLY_FULL * counts[:, None]
-    first = np.zeros(c, dtype=np.intp)
-    first[codes[::-1]] = np.arange(samples.n)[::-1]
-    shift = np.where(nearly_full, X[first].toarray(), 0.0)  # the shift makes constant columns zero
-    sums = class_sums(less(X, shift, codes), codes, c)
-    shift += np.where(nearly_full, sums / np.maximum(counts, 1)[:, None], 0.0)
+    cells = X.indices + d * np.repeat(codes, per_row)
+    stored = np.bincount(cells, shares, c * d).reshape(c, d)
+    nearly_full = stored > _NEARLY_FULL * sizes[:, None]
+    # The shift makes constant columns zero.
+    shift = np.where(nearly_full, X[heaviest_rows(codes, c, weights)].toarray(), 0.0)
+    sums = class_sums(less(X, shift, codes), codes, c, weights)
+    shift = np.where(nearly_full, TwoPartMean.about(sizes, shift, sums).value, 0.0)
     return less(X, shift, codes), shift
 
 

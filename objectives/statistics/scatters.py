@@ -262,8 +262,7 @@ class ViewMoments:
 def view_moments(views: Sequence[Samples]) -> ViewMoments:
     """Return means, scatters and cross scatters of several views of the same samples.
 
-    Dense views take one pass over the rows. Sparse views take three passes: scatters first, then
-    A'(B - 1 mean_b'), in which A need not be centred.
+    The first view's weights apply to all views.
 
     - returns: as accurate as `moments`; the error of cross entry (i, j) is relative to sqrt(Saa_ii
       Sbb_jj)
@@ -285,7 +284,8 @@ def joint_spread(*views: Samples) -> Spread:
     first, weights = views[0], views[0].weights
     if not any(view.is_sparse for view in views):
         return spread(replace(first, array=np.hstack([view.array for view in views])))
-    rows, shifts = zip(*map(shifted, views), strict=True)
+    marked = [replace(view, marks=first.marks) for view in views]
+    rows, shifts = zip(*map(shifted, marked), strict=True)
     sums = [class_sums(Z, None, 1, weights) for Z in rows]
     squares = [[dense(A.T @ scaled_rows(B, weights)) for B in rows] for A in rows]
     joint = symmetric(np.block(squares))

@@ -110,20 +110,25 @@ def pilot_rows(samples: Samples) -> Codes:
     return _rows_at(_places(heaped[-1], most), heaped)
 
 
+def heaviest_rows(codes: Codes, groups: int, weights: Array | None) -> Codes:
+    """Return the first row of largest weight in each group; row 0 for a group without rows."""
+    rows = np.arange(len(codes))[::-1]
+    if weights is not None:
+        largest = np.zeros(groups)
+        np.maximum.at(largest, codes, weights)
+        rows = rows[(weights == largest[codes])[::-1]]
+    found = np.zeros(groups, dtype=np.intp)
+    found[codes[rows]] = rows  # rows descend: each group keeps the first of its rows
+    return found
+
+
 def pilots(samples: Samples, codes: Codes | None = None, groups: int = 1) -> Array:
     """Return a shift of dense rows for each group (c, d), near its mean, exact for a constant.
 
     The shifts are zero if all means are within `NO_SHIFT` standard deviations of zero.
     """
-    n, weights = samples.n, samples.weights
-    codes = np.zeros(n, dtype=np.intp) if codes is None else codes
-    heaviest = np.arange(n)[::-1]
-    if weights is not None:
-        largest = np.zeros(groups)
-        np.maximum.at(largest, codes, weights)
-        heaviest = heaviest[(weights == largest[codes])[::-1]]
-    first_rows = np.zeros(groups, dtype=np.intp)
-    first_rows[codes[heaviest]] = heaviest  # rows descend: each group keeps the first of its rows
+    codes = np.zeros(samples.n, dtype=np.intp) if codes is None else codes
+    first_rows = heaviest_rows(codes, groups, samples.weights)
     rows = np.concatenate([first_rows, pilot_rows(samples)])
     firsts, sample, own = sampled(samples, first_rows), sampled(samples, rows), codes[rows]
     sample -= firsts[own]  # a constant column becomes exactly zero in all rows

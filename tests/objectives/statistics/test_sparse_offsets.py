@@ -3,12 +3,16 @@
 X'X - n mean mean' loses every digit there; references are sums in extended precision.
 """
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 import scipy.sparse as sp
 
 from ldr.objectives import statistics
+from ldr.objectives.data.data import Samples
 from ldr.objectives.data.opening import as_samples
+from ldr.objectives.data.sample_metadata import Marks
 from ldr.objectives.graphs import laplacian, residuals
 from ldr.objectives.statistics.covariance import CovarianceOperator
 from ldr.objectives.statistics.products import Squares, shifted_classes, shifted_rows
@@ -91,3 +95,31 @@ def test_the_shift_keeps_the_rows_sparse_and_constant_columns_exact():
         assert not shift[..., 4:].any() and shifted[:, [1]].nnz == 0
     scatter = statistics.moments(sparse).scatter
     assert not scatter[1].any()
+
+
+@pytest.mark.parametrize("offset", OFFSETS)
+@pytest.mark.parametrize("kind", ["a heavy row", "zero where columns are empty"])
+def test_weighted_scatters_keep_the_digits(offset, kind):
+    rng = np.random.default_rng(2)
+    X, w = offset + rng.standard_normal((N, 4)), np.where(np.arange(N) == 7, 1e6, 1e-5)
+    X[:, 0] = offset
+    if kind.startswith("zero"):
+        empty = rng.random(N) < 0.4
+        X[empty], w = 0.0, np.where(empty, 0.0, 1.0)
+    Z, v = extended(X), w.astype(np.longdouble)
+    Z = Z - v @ Z / v.sum()
+    samples = as_samples(sp.csr_array(X))
+    found = statistics.moments(replace(samples, marks=Marks(w))).scatter
+    assert not found[0].any()
+    assert error(found[1:, 1:], ((v[:, None] * Z).T @ Z)[1:, 1:]) < 1e-13
+    codes = np.arange(N) % 3
+    within = statistics.class_moments(replace(samples, marks=Marks(w)), codes, 3).within
+    of_classes = [
+        statistics.moments(Samples(X[codes == k], marks=Marks(w[codes == k]))) for k in range(3)
+    ]
+    expected = sum(each.scatter for each in of_classes)
+    assert not within[0].any()
+    assert error(within[1:, 1:], expected[1:, 1:]) < 1e-13
+    views = Samples(sp.csr_array(X[:, :2]), marks=Marks(w)), Samples(X[:, 2:])
+    joint = statistics.view_moments(views).scatter
+    assert error(joint[1:, 1:], ((v[:, None] * Z).T @ Z)[1:, 1:]) < 1e-13
