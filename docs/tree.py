@@ -19,6 +19,8 @@ ANSWERS = {
     Beside.VIEWS: "further views of\nthe same samples",
     Beside.BACKGROUND: "a background",
     Beside.TIME: "a time order",
+    Beside.TRIAL_LABELS: "a label for\neach trial",
+    Beside.TRIAL_RESPONSE: "a quantity for\neach trial",
 }
 _HEADER = ("you have", "you want", "use", "instead of")
 _LINE = 0.42  # inches

@@ -13,6 +13,7 @@ from ldr.objectives.kernel import is_categorical
 from ldr.objectives.parameters import Need
 from ldr.solvers.errors import ArgumentError, DataError, needed
 from ldr.solvers.manifolds import Array
+from ldr.trial_layout import known_trials
 from ldr.types import Argument, Panels, PerRow, PerView, Rows
 
 if TYPE_CHECKING:
@@ -187,10 +188,12 @@ def colouring_of(result: Result, y: PerRow, n: int, X: Rows = None) -> Colouring
         if index.shape == (n,) and index.dtype.kind == "M":
             return Colouring(quantity=_days(index), label="date", is_time=True, dates=True)
         return Colouring(quantity=np.arange(n, dtype=float), label="row", is_time=True)
-    label = str(getattr(y, "name", None) or "y")
+    label = str(getattr(y, "name", None) or getattr(y, "columns", "y")[0])
     array = as_array(y)
-    if array.ndim == 2 and array.shape[1] == 1:
+    if array.ndim == 2:  # several responses: the colour is the first
         array = array[:, 0]
+    if (trials := known_trials(X, "X")) is not None and len(array) == len(trials):
+        array = array[trials.ids]
     if array.ndim != 1 or len(array) != n:
         raise DataError(f"y has shape {np.shape(y)}, expected ({n},) for the {n} rows of X")
     if array.dtype.kind == "M":

@@ -368,11 +368,12 @@ def compare(
         raise ArgumentError("X is None, expected the samples on which to compare the methods")
     if are_arrays(X):
         refuse_layout(X, "X")
-    X, trials = of_array(X)
+    given, (X, trials) = X, of_array(X)
     groups = trials if groups is None else groups
     X, y, sample_weight, groups = with_columns(X, y=y, sample_weight=sample_weight, groups=groups)
     rng = as_generator(random_state)
-    chosen = asked_for(methods) if methods is not None else suited(X, y, time_order)
+    of = X if trials is None else given
+    chosen = asked_for(methods) if methods is not None else suited(of, y, time_order)
     objectives = [objective for objective, _ in chosen.values()]
     first, kinds = (
         objectives[0],

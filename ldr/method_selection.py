@@ -12,12 +12,14 @@ import numpy as np
 from ldr.errors import in_words
 from ldr.inputs import as_objective
 from ldr.objectives.data.opening import as_samples, with_columns
+from ldr.objectives.data.sample_metadata import as_array
 from ldr.objectives.kernel import is_categorical
 from ldr.objectives.objective import Objective
 from ldr.objectives.parameters import Need
 from ldr.objectives.registry import REGISTRY
 from ldr.solvers.checks import flag
 from ldr.solvers.errors import ArgumentError
+from ldr.trial_layout import known_trials
 from ldr.types import PerRow, Rows
 
 # Methods by name, each with the reason why it was chosen.
@@ -52,20 +54,28 @@ class Beside(StrEnum):
     LABELS = "y holds labels"
     RESPONSE = "y holds a response"
     TIME = "the samples are a time series"
+    TRIAL_LABELS = "y holds a label for each trial"
+    TRIAL_RESPONSE = "y holds a quantity for each trial"
     NOTHING = "X has samples alone"
 
 
 _NEEDED = {
-    Beside.VIEWS: Need.SECOND_VIEW,
-    Beside.BACKGROUND: Need.BACKGROUND,
-    Beside.LABELS: Need.LABELS,
-    Beside.RESPONSE: Need.RESPONSE,
-    Beside.TIME: Need.TIME_ORDER,
+    Beside.VIEWS: (Need.SECOND_VIEW,),
+    Beside.BACKGROUND: (Need.BACKGROUND,),
+    Beside.LABELS: (Need.LABELS,),
+    Beside.RESPONSE: (Need.RESPONSE,),
+    Beside.TIME: (Need.TIME_ORDER,),
+    Beside.TRIAL_LABELS: (Need.LABELS, Need.TIME_ORDER),
+    Beside.TRIAL_RESPONSE: (Need.RESPONSE, Need.TIME_ORDER),
 }
 
 
 def beside(X: Rows, y: PerRow = None, time_order: bool = False) -> Beside:
-    """Return the kind of the data: labels, a response, views, time order or none."""
+    """Return the kind of the data: labels, a response, views, time order, trials or none."""
+    if (trials := known_trials(X, "X")) is not None:
+        if y is not None and len(as_array(y)) == len(trials):
+            return Beside.TRIAL_LABELS if is_categorical(y) else Beside.TRIAL_RESPONSE
+        X, time_order = trials.rows, True
     if isinstance(X, (tuple, dict)):
         views = tuple(X.values()) if isinstance(X, dict) else X
         rows = {as_samples(view, "X").n for view in views}
@@ -83,7 +93,7 @@ def suited(X: Rows, y: PerRow = None, time_order: bool = False) -> Chosen:
     if found is Beside.GAPS:
         fitting = [name for name, method in REGISTRY.items() if method.traits.imputes]
     else:  # otherwise list the methods that need exactly the given inputs
-        needs = (_NEEDED[found],) if found in _NEEDED else ()
+        needs = _NEEDED.get(found, ())
         fitting = [name for name, method in REGISTRY.items() if method.needs == needs]
     chosen = {name: (REGISTRY[name](), str(found)) for name in fitting}
     if found in (Beside.LABELS, Beside.RESPONSE, Beside.TIME):
@@ -114,7 +124,7 @@ class Advice:
 
 
 # Each entry has two lines: "kind of data: available data | question" and "recommended methods |
-# common practice". ANY stands for samples alone, with labels, with a response, or in time order.
+# common practice". ANY stands for samples of one view, with or without y, time order and trials.
 _TEXT = """
 ANY: samples | directions of largest variance
     pca
@@ -123,7 +133,7 @@ ANY: samples with outliers | largest variance, outliers aside
 ANY: samples | components with few nonzero loadings
     sparse-pca | pca with small loadings hidden
 ANY: samples whose features have separate noise | common factors and their number
-    fa, ppca | pca
+    fa | pca
 ANY: yes/no answers, or counts | principal components of answers or counts
     exponential-family-pca | pca of zeros and ones
 GAPS: samples with missing values | common factors, missing values imputed
@@ -147,9 +157,11 @@ VIEWS: three or more views | variation shared by all
 BACKGROUND: a background, or noise | variation that the background lacks
     contrastive-pca, opca | pca of the samples
 TIME: a time order | slow signals
-    sfa, orthogonal-maf, tica | pca, which ignores time
-LABELS: trials of classes (EEG) | differences of power, or evoked responses
+    maf, tica, sfa | pca, which ignores time
+TRIAL_LABELS: trials of classes (EEG) | differences of power, or evoked responses
     csp, xdawn | channels selected by hand
+TRIAL_RESPONSE: trials with a quantity (EEG) | power that follows the quantity
+    spoc | channels selected by hand
 TIME: a time order | dynamics: rotations, decay
     dynamics | pca, then a fit
 ANY: samples near a curved sheet | neighbours preserved
@@ -163,7 +175,8 @@ def _read(text: str) -> Iterator[Advice]:
         fits, _, rest = question.partition(": ")
         has, wants = rest.split(" | ")
         use, _, instead = answer.strip().partition(" | ")
-        whole = (Beside.NOTHING, Beside.LABELS, Beside.RESPONSE, Beside.TIME)
+        special = (Beside.VIEWS, Beside.BACKGROUND, Beside.GAPS)
+        whole = tuple(each for each in Beside if each not in special)
         of = whole if fits == "ANY" else (Beside[fits],)
         yield Advice(has, wants, tuple(use.split(", ")), instead, of)
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from functools import partial
+from itertools import zip_longest
 from operator import add
 from typing import TYPE_CHECKING
 
@@ -106,9 +107,11 @@ def project_rows(
         X = table.select(columns)
     samples = as_samples(of_array(X)[0], name, minimum_rows=1, allow_nan=gaps)
     if columns and samples.feature_names and samples.feature_names != columns:
+        pairs = zip_longest(samples.feature_names, columns, fillvalue="no column")
+        at, got, expected = next((k, *pair) for k, pair in enumerate(pairs) if pair[0] != pair[1])
         raise ArgumentError(
-            f"the columns of {name} must have the names and the order of the fit: got "
-            f"{', '.join(samples.feature_names)}; expected {', '.join(columns)} (feature_names)"
+            f"the columns of {name} must have the names and the order of the fit: column {at} is "
+            f"{got}, expected {expected} (feature_names)"
         )
     if features is not None:
         samples = features(samples)

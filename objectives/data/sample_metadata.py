@@ -263,7 +263,10 @@ def as_trials(given: Given, n: int) -> Cells:
     """Check the trial ids of n rows."""
     ids = as_array(given, "groups")
     if ids.shape != (n,):
-        raise DataError(f"groups has shape {ids.shape}, expected ({n},): one trial label per row")
+        raise DataError(
+            f"groups has shape {ids.shape}, expected ({n},): one trial label per row. To hold out "
+            "sessions of trials, pass folds=PredefinedSplit(session) with a number for each trial"
+        )
     first = ids[begins(ids)]
     distinct, times = np.unique(first, return_counts=True)
     if len(distinct) < len(first):

@@ -141,7 +141,8 @@ def test_data_arrays_of_xarray_keep_their_names_and_coordinates():
     np.testing.assert_array_equal(scores.day.values, given.day.values)
     np.testing.assert_array_equal(scores.values, found.transform(values))
     with pytest.raises(
-        ldr.errors.ArgumentError, match="must have the names and the order of the fit"
+        ldr.errors.ArgumentError,
+        match="must have the names and the order of the fit: column 0 is x, expected Oslo",
     ):
         found.transform(given[:, ::-1])
     bare = xarray.DataArray(values, dims=("a", "b"))

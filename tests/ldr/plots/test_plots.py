@@ -118,6 +118,16 @@ def test_quantities_get_a_colour_bar_and_labels_a_legend():
     assert len(plots.projection(result, X).axes) == 1
 
 
+def test_a_y_of_trials_or_of_several_responses_colours_samples():
+    responses = pd.DataFrame(X[:, :2], columns=["sugar", "acid"])
+    figure = ldr.solve("pls-regression", X, 2, y=responses).plot_projection(X, responses)
+    np.testing.assert_array_equal(panels(figure)[0].collections[0].get_array(), X[:, 0])
+    assert figure.axes[1].get_ylabel() == "sugar"
+    trials, hand = ldr.trials(X[:170].T.reshape(13, 10, 17).transpose(1, 0, 2)), ["a", "b"] * 5
+    figure = ldr.solve("csp", trials, 2, y=hand).plot_projection(trials, hand)
+    assert legend_texts(figure) == ["a", "b"]
+
+
 def test_time_series_are_coloured_by_row():
     returns = stocks()
     figure = ldr.solve("orthogonal-maf", returns, 2).plot_projection(returns)
