@@ -29,14 +29,13 @@ OUTSIDE = {"acceptance": 0.3, "degree": 3, "kappa": 1.0, "landmarks": 1, "least_
 OUTSIDE |= {"power": 3, "segment": 3, "slices": 1}
 
 
-def fields():
-    for cls in CLASSES:
-        for field in dataclasses.fields(cls):
-            if field.name not in OF_ANY_KIND:
-                yield cls, field.name
-
-
-FIELDS = list(fields())
+# Each parameter, with its default.
+FIELDS = [
+    (cls, field.name, field.default)
+    for cls in CLASSES
+    for field in dataclasses.fields(cls)
+    if field.name not in OF_ANY_KIND
+]
 
 
 def kept(cls, name, value):
@@ -56,57 +55,50 @@ def accepted(cls, name, values):
     return taken
 
 
-@pytest.mark.parametrize(("cls", "name"), FIELDS)
-def test_what_is_no_finite_number_is_refused(cls, name):
-    default = next(f.default for f in dataclasses.fields(cls) if f.name == name)
+def test_what_is_no_finite_number_is_refused():
     infinite = (np.inf, np.float64(np.inf))
-    values = NO_NUMBERS if (cls.__name__, name) in INFINITE else (*NO_NUMBERS, *infinite)
-    taken = accepted(cls, name, values)
-    if isinstance(default, bool):
-        assert [bool(flag) for flag in taken] == [True, True]
-    elif isinstance(default, tuple):
-        assert taken == ([] if name in BANDS else [[1.0]])
-        for value in (*NO_NUMBERS, *infinite):
-            assert not accepted(cls, name, [(value,)])
-    else:
-        assert taken == []
+    for cls, name, default in FIELDS:
+        values = NO_NUMBERS if (cls.__name__, name) in INFINITE else (*NO_NUMBERS, *infinite)
+        taken = accepted(cls, name, values)
+        if isinstance(default, bool):
+            assert [bool(flag) for flag in taken] == [True, True], (cls, name)
+        elif isinstance(default, tuple):
+            assert taken == ([] if name in BANDS else [[1.0]]), (cls, name)
+            for value in (*NO_NUMBERS, *infinite):
+                assert not accepted(cls, name, [(value,)]), (cls, name)
+        else:
+            assert taken == [], (cls, name)
 
 
-@pytest.mark.parametrize(("cls", "name"), FIELDS)
-def test_what_is_out_of_range_is_refused(cls, name):
-    beyond = (-1, -0.5, "no such", OUTSIDE.get(name, -1))
-    assert accepted(cls, name, beyond) == []
-    default = next(f.default for f in dataclasses.fields(cls) if f.name == name)
-    of_a_share = name == "memory" and isinstance(default, float)
-    zero = NOTHING.get((cls.__name__, name), name in ZERO or of_a_share)
-    assert bool(accepted(cls, name, [0])) == zero
+def test_what_is_out_of_range_is_refused():
+    for cls, name, default in FIELDS:
+        beyond = (-1, -0.5, "no such", OUTSIDE.get(name, -1))
+        assert accepted(cls, name, beyond) == [], (cls, name)
+        of_a_share = name == "memory" and isinstance(default, float)
+        zero = NOTHING.get((cls.__name__, name), name in ZERO or of_a_share)
+        assert bool(accepted(cls, name, [0])) == zero, (cls, name)
 
 
-@pytest.mark.parametrize(("cls", "name"), FIELDS)
-def test_numbers_of_numpy_are_kept_as_pythons_own(cls, name):
-    for value in (np.int64(2), np.int8(2), np.float32(0.125), np.float16(0.125), Fraction(1, 8)):
-        if accepted(cls, name, [value]):
+def test_numbers_of_numpy_are_kept_as_pythons_own():
+    numbers = (np.int64(2), np.int8(2), np.float32(0.125), np.float16(0.125), Fraction(1, 8))
+    for cls, name, _ in FIELDS:
+        for value in accepted(cls, name, numbers):
             number = kept(cls, name, value)
-            assert type(number) in (int, float)
-            assert number == value
-    if any(accepted(cls, name, [2, 0.125])):
-        whole = not accepted(cls, name, [0.125])
-        assert accepted(cls, name, [np.int64(2) if whole else np.float32(0.125)])
+            assert type(number) in (int, float), (cls, name)
+            assert number == value, (cls, name)
+        if any(accepted(cls, name, [2, 0.125])):
+            whole = not accepted(cls, name, [0.125])
+            own = np.int64(2) if whole else np.float32(0.125)
+            assert accepted(cls, name, [own]), (cls, name)
 
 
-@pytest.mark.parametrize(
-    ("cls", "name"),
-    [
-        (cls, name)
-        for cls, name in FIELDS
-        if issubclass(cls, Objective) and accepted(cls, name, [1.5])
-    ],
-)
-def test_numbers_whose_squares_overflow_or_vanish_are_refused(cls, name):
-    for value in (1e300, 1e-300):
-        words = rf"{name} must be between 1e-(130|260) and 1e\+(130|260), got {value}"
-        with pytest.raises(ArgumentError, match=words.replace("e+300", r"e\+300")):
-            cls(**{name: value})
+def test_numbers_whose_squares_overflow_or_vanish_are_refused():
+    for cls, name, _ in FIELDS:
+        if issubclass(cls, Objective) and accepted(cls, name, [1.5]):
+            for value in (1e300, 1e-300):
+                words = rf"{name} must be between 1e-(130|260) and 1e\+(130|260), got {value}"
+                with pytest.raises(ArgumentError, match=words.replace("e+300", r"e\+300")):
+                    cls(**{name: value})
 
 
 def test_a_grid_of_whole_numbers_is_searched():
