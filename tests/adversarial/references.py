@@ -276,10 +276,17 @@ class White(Reference):
         """S is of white rows of the range that P was sought in: rows have no other coordinates."""
         P = extended(result.P).T
         terms = np.abs(self.lost).T @ np.abs(P)
-        left_out = np.all(np.abs(self.lost.T @ P) <= _AWAY * terms)
-        # A claim within a range is of white rows of that range, known to rounding only.
-        left_out |= result.certificate.message.startswith("within")
-        W, S = self.inside if left_out else self.all
+        if np.all(np.abs(self.lost.T @ P) <= _AWAY * terms):
+            return self._value(self.inside, P)
+        found = [self._value(self.all, P)]
+        if result.certificate.message.startswith("within"):
+            # The range of the claim is known to rounding only: S is of either's white rows.
+            found.append(self._value(self.inside, P))
+        return min(found, key=lambda each: abs(each[0] - result.value))
+
+    def _value(self, white, P):
+        """The value at P where S is of these white rows, and the size of its terms."""
+        W, S = white
         V = basis((self.G @ W).T @ (self.G @ P))
         terms = V * (S @ V)
         return self.offset + np.sum(terms), self.offset + np.sum(np.abs(terms)) + np.abs(S).max()

@@ -62,6 +62,8 @@ ONCE_REFUTED = [
     ("dynamics", 115, 90210),
     ("lda", 15, 5150),
     ("spoc", 0, 0),
+    ("spoc", 154, 94001),
+    ("directional-regression", 196, 94001),
     ("phd", 4, 0),
     ("dpca", 1, 0),
     ("dpca", 77, 0),
