@@ -102,8 +102,11 @@ class HessianInverse:
         if not abs(values[least]) > max(FLAT * largest, _NONE * abs(self._point.value)):
             direction = vectors[:, least].reshape(Z.shape)
             raise FlatError(direction, float(values[least]), largest)
-        U = vectors @ ((vectors.T @ Z.reshape(-1)) / values)
-        return U.reshape(Z.shape)
+        U = np.zeros_like(Z)
+        for _ in range(2):  # the second step refines U where columns have different units
+            residual = (Z - self._product(U)).reshape(-1)
+            U = U + (vectors @ ((vectors.T @ residual) / values)).reshape(Z.shape)
+        return U
 
     def _by_products(self, Z: Array) -> Array:
         """Preconditioned conjugate gradients."""

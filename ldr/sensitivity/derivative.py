@@ -16,6 +16,7 @@ import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from functools import cached_property
+from typing import TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -28,7 +29,7 @@ from ldr.objectives.kernel import as_response
 from ldr.objectives.objective import Objective, Sum
 from ldr.objectives.parameters import Need
 from ldr.objectives.problem import BoundObjective, like
-from ldr.sensitivity.optimum import Observed, Optimum, Rate, combined, numbers, within
+from ldr.sensitivity.optimum import Observed, Optimum, Rate, apart, combined, numbers, within
 from ldr.solvers.checks import real
 from ldr.solvers.errors import ArgumentError, DataError, SingularError
 from ldr.solvers.manifolds import Array
@@ -36,6 +37,8 @@ from ldr.solvers.problem import RiemannianProblem
 from ldr.trial_layout import of_array
 from ldr.types import PerRow, PerView, Rows
 
+# A `Rate`, or a tuple of arrays.
+Found = TypeVar("Found")
 # Parameter name of the weights of the terms in a sum of objectives.
 WEIGHTS = "weights"
 
@@ -274,16 +277,41 @@ def rate(optimum: Optimum, line: Callable[[float], BoundObjective], length: floa
     gradient, value = problem.at(M).gradient, problem.reported(problem.value(M))
     sizes = _NOTHING[0] * float(np.linalg.norm(gradient)), _NOTHING[1] * abs(value)
     least = [max(size / length, float(np.finfo(float).tiny)) for size in sizes]
-    above: list[Rate] = []
-    best, error, jumps = None, math.inf, [abs(value)]
-    for step in _STEP * length * _SHORTER ** -np.arange(_STEPS):
-        found, middle = difference(optimum, line, float(step))
-        row, before = [found], error
+    jumps = [abs(value)]
+
+    def central(step: float) -> Rate:
+        found, middle = difference(optimum, line, step)
         jumps.append(abs(middle - value))
+        return found
+
+    first = _STEP * length
+    best, error = extrapolated(central, first, lambda one, other: one.apart(other, least))
+    if not error <= _ALIKE or jumps[-1] > max(0.5 * jumps[1], _JUMP * jumps[0]):
+        raise SingularError(
+            "the problem is not smooth along the given direction: its value jumps, or finite "
+            f"differences of decreasing steps, down to {_STEP * _SHORTER ** (2 - len(jumps)):.0e} "
+            "of the data's norm, disagree. If the kernel width is the default, a median of "
+            "distances, give a number"
+        )
+    return best
+
+
+def extrapolated(
+    difference: Callable[[float], Found], step: float, distance: Callable[[Found, Found], float]
+) -> tuple[Found, float]:
+    """Return a derivative by Ridders' extrapolation of central differences, and its error.
+
+    - step: the longest step; each further step is shorter
+    - distance: relative distance of two derivatives
+    """
+    above: list[Found] = []
+    best, error = difference(step), math.inf
+    for k in range(_STEPS):
+        row, before = [difference(step * _SHORTER**-k) if k else best], error
         for j, upper in enumerate(above, 1):
             q = _SHORTER ** (2 * j)
-            row.append(row[-1].combined(q / (q - 1), -1 / (q - 1), upper))
-            apart = max(row[j].apart(other, least) for other in (row[j - 1], upper))
+            row.append(combined(q / (q - 1), row[-1], -1 / (q - 1), upper))
+            apart = max(distance(row[j], other) for other in (row[j - 1], upper))
             if j == 1 and apart <= _ALIKE:  # extrapolation roughly squares the relative error
                 apart *= apart
             if apart < error:
@@ -291,13 +319,7 @@ def rate(optimum: Optimum, line: Callable[[float], BoundObjective], length: floa
         if error <= _GOOD or before <= min(error, _ROUNDED):
             break
         above = row
-    if best is None or not error <= _ALIKE or jumps[-1] > max(0.5 * jumps[1], _JUMP * jumps[0]):
-        raise SingularError(
-            "the problem is not smooth along the given direction: its value jumps, or finite "
-            f"differences of decreasing steps, down to {step / length:.0e} of the data's norm, "
-            "disagree. If the kernel width is the default, a median of distances, give a number"
-        )
-    return best
+    return best, error
 
 
 def difference(
@@ -432,16 +454,26 @@ class Derivative:
         size = float(np.linalg.norm(self._move) + (0.0 if turn is None else np.linalg.norm(turn)))
         if size == 0:
             return tuple(0.0 * each for each in seen(optimum.M))
-        step = _STEP * max(1.0, float(np.abs(optimum.M).max())) / size
+        unit = max(1.0, float(np.abs(optimum.M).max())) / size
 
-        def difference(h: float) -> tuple[Array, ...]:
+        def central(h: float) -> tuple[Array, ...]:
             ahead, behind = (
                 seen(optimum.moved(t * self._move, None if turn is None else t * turn))
                 for t in (h, -h)
             )
             return combined(0.5 / h, ahead, -0.5 / h, behind)
 
-        return combined(4.0 / 3.0, difference(0.5 * step), -1.0 / 3.0, difference(step))
+        tiny = float(np.finfo(float).tiny)
+        least = [max(1e-6 * float(np.linalg.norm(each)) / unit, tiny) for each in seen(optimum.M)]
+        best, error = extrapolated(
+            central, _STEP * unit, lambda one, other: apart(one, other, least)
+        )
+        if not error <= _ALIKE:
+            raise SingularError(
+                "the map or the scores of components are no smooth functions of M: singular values "
+                "of M nearly tie, or a component vanishes. Use a smaller r"
+            )
+        return best
 
 
 def _columns(numbers: Mapping[str, Array]) -> tuple[Array, ...]:

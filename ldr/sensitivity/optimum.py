@@ -51,7 +51,9 @@ class Observed(NamedTuple):
 
 
 def combined(c: float, one: Any, d: float, other: Any) -> Any:
-    """Return the linear combination c one + d other of arrays, numbers, or nested tuples."""
+    """Return the linear combination c one + d other of arrays, rates, or nested tuples."""
+    if isinstance(one, Rate):
+        return one.combined(c, d, other)
     if not isinstance(one, tuple):
         return c * one + d * other
     parts = [combined(c, x, d, y) for x, y in zip(one, other, strict=True)]
@@ -78,14 +80,19 @@ class Rate:
         return Rate(gradient, observed, shares)
 
     def apart(self, other: Rate, least: Sequence[float]) -> float:
-        """Return the relative distance to another derivative, at scales of at least `least`."""
-
-        def size(x: Array) -> float:
-            return float(norm(x, check_finite=False))  # SciPy's norm does not overflow
-
+        """Return the relative distance of gradients and values, at scales of at least `least`."""
         ours, theirs = ((each.gradient, np.array([each.observed.value])) for each in (self, other))
-        triples = zip(ours, theirs, least, strict=True)
-        return max(size(x - y) / max(size(x), small) for x, y, small in triples)
+        return apart(ours, theirs, least)
+
+
+def apart(ones: Sequence[Array], others: Sequence[Array], least: Sequence[float]) -> float:
+    """Return the largest relative distance of arrays, at scales of at least `least`."""
+
+    def size(x: Array) -> float:
+        return float(norm(x, check_finite=False))  # SciPy's norm does not overflow
+
+    triples = zip(ones, others, least, strict=True)
+    return max((size(x - y) / max(size(x), small) for x, y, small in triples), default=0.0)
 
 
 def within(problem: BoundObjective, M: Array) -> Array:
@@ -252,7 +259,7 @@ def _solved(problem: BoundObjective, M: Array, inverse: HessianInverse, Z: Array
             "the optimum is not isolated, so it is no smooth function of the data. "
             f"{_tied(problem, M, error.direction)}The curvature of the objective in this direction "
             f"is {error.curvature:.3g}, which is {relative:.1e} times the largest curvature. "
-            "Another r, or a positive ridge=, can make the optimum isolated"
+            "Another r, a positive ridge= or columns of similar units can make the optimum isolated"
         ) from error
 
 

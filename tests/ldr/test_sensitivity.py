@@ -617,6 +617,45 @@ def test_derivatives_are_as_good_as_newton_steps_make_a_rough_optimum():
     assert relative(rough, fine) < 1e-6
 
 
+def test_maps_of_nearly_tied_singular_values_move_fast():
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((40, 5))
+    X = np.linalg.qr(X - X.mean(axis=0))[0]
+    U, V = (np.linalg.qr(rng.standard_normal((k, k)))[0] for k in (5, 4))
+    dX = rng.standard_normal(X.shape)
+
+    def moved(gap):
+        Y = X @ (U[:, :4] * [1.0 + gap, 1.0, 0.5, 0.2]) @ V.T
+        result = ldr.solve("least-squares", X, 2, y=Y)
+
+        def map_at(t):
+            Z = X + t * dX
+            B = np.linalg.lstsq(Z - Z.mean(axis=0), Y - Y.mean(axis=0))[0]
+            left, values, _ = np.linalg.svd(B, full_matrices=False)
+            P = (left[:, :2] * np.sqrt(1.0 + values[:2] ** 2)).T
+            return P * np.sign((P * result.P).sum(axis=1, keepdims=True))
+
+        h = 1e-4 * gap
+        return result.sensitivity(X, Y).along(dX).P, (map_at(h) - map_at(-h)) / (2.0 * h)
+
+    assert relative(*moved(1e-3)) < 1e-5
+    with pytest.raises(SingularError, match="singular values of M nearly tie"):
+        moved(1e-8)
+
+
+def test_derivatives_in_columns_of_different_units():
+    rng = np.random.default_rng(0)
+    units = np.logspace(-2, 2, 5)
+    X, dX = rng.standard_normal((2, 30, 5))
+    Y = rng.standard_normal((30, 5)) + X
+    result = ldr.solve("least-squares", X * units, 2, y=Y)
+    found = result.sensitivity(X * units, Y).along(dX * units).M
+    X, dX, Y = (each - each.mean(axis=0) for each in (X, dX, Y))
+    B = np.linalg.lstsq(X, Y)[0]
+    expected = np.linalg.solve(X.T @ X, dX.T @ (Y - X @ B) - X.T @ dX @ B)
+    assert relative(found * units[:, None], expected) < 1e-9
+
+
 @pytest.mark.filterwarnings("ignore")
 def test_a_point_that_is_not_stationary_is_refused():
     X, y, _ = methods.RANDOM["pca"]
