@@ -20,9 +20,9 @@ from ldr.objectives.problem import BoundObjective, Certificate, LocalOptima, Pro
 from ldr.solvers.checks import LARGEST, SMALLEST
 from ldr.solvers.deadline import check, over, result_of, until_told
 from ldr.solvers.errors import ArgumentError, TimeLimitError
+from ldr.solvers.linalg.rounding import VALUE_ROUNDING
 from ldr.solvers.manifolds import Array
 from ldr.solvers.solver import (
-    VALUE_ROUNDING,
     Budget,
     Observer,
     Run,

@@ -42,6 +42,7 @@ from ldr.sensitivity.derivative import carried
 from ldr.solvers import errors
 from ldr.solvers.checks import Pickled
 from ldr.solvers.errors import TimeLimitError
+from ldr.solvers.linalg.rounding import VALUE_ROUNDING
 from ldr.solvers.manifolds import (
     Array,
     Euclidean,
@@ -555,8 +556,6 @@ def check_objective(objective: Objective, X: Rows, r: int = 2, *, y: PerRow = No
         test(Case(objective, X, r, y))
 
 
-# Tolerance, for rounding errors, of the distance between a point and its manifold.
-_ON = 1e-14
 # Step of second-order finite differences, and relative tolerance of their results.
 _STEP = 1e-5
 _DIFFERENCED = 1e-8
@@ -572,16 +571,16 @@ def _tangent(manifold: Manifold) -> tuple[np.random.Generator, Array, Array]:
 def random_points_are_on_the_manifold(manifold: Manifold) -> None:
     _, M, _ = _tangent(manifold)
     assert M.shape == manifold.shape and M.dtype == np.float64
-    assert manifold.distance_from(M) < _ON
+    assert manifold.distance_from(M) < VALUE_ROUNDING
 
 
 def projection_is_idempotent_self_adjoint_and_takes_stacks(manifold: Manifold) -> None:
     rng, M, _ = _tangent(manifold)
     Z, W = stack = rng.standard_normal((2, *manifold.shape))
     PZ, PW = manifold.project(M, Z), manifold.project(M, W)
-    assert_allclose(manifold.project(M, PZ), PZ, atol=_ON)
-    assert_allclose(manifold.inner(M, PZ, W), manifold.inner(M, Z, PW), atol=10 * _ON)
-    assert_allclose(manifold.project(M, stack), np.stack([PZ, PW]), atol=_ON)
+    assert_allclose(manifold.project(M, PZ), PZ, atol=VALUE_ROUNDING)
+    assert_allclose(manifold.inner(M, PZ, W), manifold.inner(M, Z, PW), atol=10 * VALUE_ROUNDING)
+    assert_allclose(manifold.project(M, stack), np.stack([PZ, PW]), atol=VALUE_ROUNDING)
 
 
 def dimension_is_the_rank_of_the_projection(manifold: Manifold) -> None:
@@ -592,37 +591,38 @@ def dimension_is_the_rank_of_the_projection(manifold: Manifold) -> None:
 
 def nearest_point_is_on_the_manifold_and_leaves_points_alone(manifold: Manifold) -> None:
     rng, M, _ = _tangent(manifold)
-    assert_allclose(manifold.nearest(M), M, atol=_ON)
-    assert manifold.distance_from(manifold.nearest(M + 0.1 * rng.standard_normal(M.shape))) < _ON
+    assert_allclose(manifold.nearest(M), M, atol=VALUE_ROUNDING)
+    N = manifold.nearest(M + 0.1 * rng.standard_normal(M.shape))
+    assert manifold.distance_from(N) < VALUE_ROUNDING
 
 
 def retraction_stays_on_the_manifold_after_many_large_steps(manifold: Manifold) -> None:
     rng, M, _ = _tangent(manifold)
     for _ in range(100):
         M = manifold.retract(M, 3.0 * manifold.random_tangent(M, rng))
-        assert manifold.distance_from(M) < _ON
+        assert manifold.distance_from(M) < VALUE_ROUNDING
 
 
 def curve_leaves_along_its_vector_and_its_velocity_is_the_derivative(manifold: Manifold) -> None:
     _, M, V = _tangent(manifold)
     assert_array_equal(manifold.retract(M, V), manifold.curve(M, V)[0])
     for expected, found in zip((M, V), manifold.curve(M, V, 0.0), strict=True):
-        assert_allclose(found, expected, atol=_ON)
+        assert_allclose(found, expected, atol=VALUE_ROUNDING)
     t = 0.7
     N, velocity = manifold.curve(M, V, t)
     ends = [manifold.curve(M, V, t + h)[0] for h in (_STEP, -_STEP)]
     difference = (ends[0] - ends[1]) / (2 * _STEP)
     # On a quotient manifold the projection removes the vertical part of the derivative.
     assert_allclose(velocity, manifold.project(N, difference), atol=_DIFFERENCED)
-    assert_allclose(manifold.project(N, velocity), velocity, atol=_ON)
+    assert_allclose(manifold.project(N, velocity), velocity, atol=VALUE_ROUNDING)
 
 
 def transport_gives_tangent_vectors(manifold: Manifold) -> None:
     _, M, V = _tangent(manifold)
     N = manifold.retract(M, V)
     carried = manifold.transport(M, N, V)
-    assert_allclose(manifold.project(N, carried), carried, atol=_ON)
-    assert_allclose(manifold.transport(M, M, V), V, atol=_ON)
+    assert_allclose(manifold.project(N, carried), carried, atol=VALUE_ROUNDING)
+    assert_allclose(manifold.transport(M, M, V), V, atol=VALUE_ROUNDING)
 
 
 def hessian_is_the_derivative_of_the_gradient(manifold: Manifold) -> None:

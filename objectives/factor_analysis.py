@@ -21,7 +21,6 @@ from ldr.objectives.families.factors import (
     incomplete,
     inner,
 )
-from ldr.objectives.families.trace import RESIDUAL
 from ldr.objectives.families.whitened import ROWS_ROUNDING, root_of_rows
 from ldr.objectives.objective import Objective
 from ldr.objectives.parameters import number
@@ -45,6 +44,7 @@ from ldr.solvers.linalg.eigen import (
     symmetric_eigen,
 )
 from ldr.solvers.linalg.krylov import block_krylov
+from ldr.solvers.linalg.rounding import FACTOR_ROUNDING
 from ldr.solvers.manifolds import Array, Euclidean
 from ldr.solvers.problem import Point, Problem
 from ldr.solvers.solver import Stopping, run_through
@@ -480,7 +480,7 @@ class PPCA(
         """Return the model of wide rows in their leading eigenvectors and one more."""
         C = CovarianceOperator.of(samples)
         check_dimension(r, min(samples.shape) - 1)
-        found = block_krylov(C, r + 1, tolerance=RESIDUAL, most_products=C.most_products)
+        found = block_krylov(C, r + 1, tolerance=FACTOR_ROUNDING, most_products=C.most_products)
         view = View(C.mean, Subspace(found.vectors), scatter=C)
         left = f"eigenvectors by block Krylov, {found.products} products"
         scaling = Scaling.of(math.sqrt(C.trace / samples.d), view.coordinates)

@@ -33,6 +33,7 @@ from ldr.solvers.checks import SMALLEST, keep_number
 from ldr.solvers.deadline import check, idle_count
 from ldr.solvers.errors import ArgumentError, DataError, SingularError
 from ldr.solvers.linalg.eigen import rank_tolerance
+from ldr.solvers.linalg.rounding import TIED
 from ldr.solvers.manifolds import Array
 
 if TYPE_CHECKING:
@@ -59,8 +60,6 @@ _LEAF = 64
 _MANY_ROWS = 20_000
 # Largest number of entries in a batch of rows, and in a smaller batch that fits into the cache.
 _BATCH, _CACHED = 2**20, 2**16
-# Distances tie if their relative difference is below this value; a neighbour is then ambiguous.
-_EQUAL = 1e-10
 
 
 def _keep_graph(owner: object, name: str) -> None:
@@ -175,7 +174,7 @@ def check_settled(samples: Samples, neighbours: int) -> None:
         return
     distances, _ = nearest_others(_rows(samples), k + 1)
     last, next_ = distances[:, k - 1], distances[:, k]
-    for i in np.flatnonzero(next_ <= last * (1.0 + _EQUAL))[:1]:
+    for i in np.flatnonzero(next_ <= last * (1.0 + TIED))[:1]:
         raise SingularError(
             f"the problem is not smooth: the nearest neighbours {k} and {k + 1} of row {i} are "
             f"equally far, at {last[i]:.12g} and {next_[i]:.12g}, so that a small change of X "
@@ -194,7 +193,7 @@ def _nearest(samples: Samples, neighbours: int) -> tuple[Array, Integers]:
     distances, indices = nearest_others(_rows(samples), min(k + 1, n - 1))
     if k < n - 1:
         last, next_ = distances[:, k - 1], distances[:, k]
-        tied = np.flatnonzero(next_ <= last * (1.0 + _EQUAL))
+        tied = np.flatnonzero(next_ <= last * (1.0 + TIED))
         distances, indices = distances[:, :k], indices[:, :k]
         for rows in np.array_split(tied, -(-len(tied) * n // _BATCH) or 1):
             _first_of_equals(samples, rows, distances, indices)
@@ -281,8 +280,8 @@ def _first_of_equals(samples: Samples, rows: Integers, distances: Array, indices
     for i, away in zip(rows, pairwise_distances(matrix[rows], matrix), strict=True):
         away[i] = math.inf
         bound = np.partition(away, k - 1)[k - 1]
-        within = np.flatnonzero(away <= bound * (1.0 + _EQUAL))
-        nearer = away[within] < bound * (1.0 - _EQUAL)
+        within = np.flatnonzero(away <= bound * (1.0 + TIED))
+        nearer = away[within] < bound * (1.0 - TIED)
         chosen = np.concatenate([within[nearer], within[~nearer]])[:k]
         distances[i], indices[i] = away[chosen], chosen
 

@@ -8,8 +8,8 @@ from functools import cache, cached_property
 
 import numpy as np
 
+from ldr.objectives.data import memory
 from ldr.objectives.data.data import Data, Samples
-from ldr.objectives.data.memory import check_squares
 from ldr.objectives.families.matrices import DataSums, TraceMatrices
 from ldr.objectives.families.pairwise import Pairwise, PairwisePoint, Told, in_batches, laplacian
 from ldr.objectives.families.projected import Change, DenseRows, ProjectedPoint
@@ -129,7 +129,7 @@ class ClassicalScaling(Trace):
 def _checked(samples: Samples) -> Samples:
     """Check that distances are square, symmetric, nonnegative and zero on the diagonal."""
     D = samples.dense()
-    check_squares(samples)
+    memory.check_squares(samples)
     if samples.n != samples.d:
         raise DataError(f"X has shape {samples.shape}, expected a square matrix of distances")
     size = float(np.abs(D).max())
@@ -154,9 +154,6 @@ def _negative(eigenvalues: Array, floor: float) -> list[str]:
 
 
 WEIGHTS = ("none", "sammon")
-
-# Number of distances that are cached (256 MiB); more distances are recomputed when needed.
-_KEPT = 2**25
 
 
 @dataclass(frozen=True)
@@ -264,7 +261,8 @@ class Stress(Pairwise):
 
     @cached_property
     def _kept(self) -> Array | None:
-        return self._measured(slice(None), slice(None)) if len(self.X) ** 2 <= _KEPT else None
+        few = 8 * len(self.X) ** 2 <= memory.SMALL  # more distances are computed when needed
+        return self._measured(slice(None), slice(None)) if few else None
 
     def on(self, rows: Array, *, w: Array | None) -> Stress:
         """Return the problem of new rows."""

@@ -13,14 +13,13 @@ from ldr.objectives.problem import BoundObjective, restated
 from ldr.objectives.registry import as_objective
 from ldr.objectives.view import noted
 from ldr.solvers.errors import ArgumentError, DataError
+from ldr.solvers.linalg.rounding import TIED
 from ldr.solvers.manifolds import Array
 from ldr.solvers.solver import run_through
 from ldr.solvers.trust_region import TrustRegion
 
 # Number of random matrices M; the median of f at them is the typical value.
 _TYPICAL = 21
-# Typical and best value of f are equal if they differ by less than this share of their magnitude.
-_LEAST_RANGE = 1e-10
 
 
 @dataclass(frozen=True, repr=False)
@@ -62,7 +61,7 @@ class Normalised(Objective, relative_improvement=False):
         typical = float(np.median(values)) * bound.unit
         # The magnitude of the terms of f, which may cancel in f, is estimated from the gradient.
         terms = abs(float(np.vdot(found.M, found.gradient))) * bound.unit
-        if not typical - best > _LEAST_RANGE * max(abs(typical), abs(best), terms):
+        if not typical - best > TIED * max(abs(typical), abs(best), terms):
             raise DataError(
                 f"objective {self.objective.name!r} cannot be normalised: its optimal value "
                 f"{best:.6g} equals its median value at random points, {typical:.6g}"

@@ -35,11 +35,10 @@ from ldr.objectives.statistics.sums import counted, counted_rows, median, typica
 from ldr.objectives.view import View
 from ldr.solvers.errors import DataError
 from ldr.solvers.linalg.eigen import in_cache, top_eigenvectors
+from ldr.solvers.linalg.rounding import FACTOR_ROUNDING, VALUE_ROUNDING
 from ldr.solvers.manifolds import Array, Grassmann
 
 _EPS = float(np.finfo(float).eps)
-# A row equals a candidate for the median up to this distance, relative to the typical row norm.
-_NO_DISTANCE = 1e-14
 # Iteration limits of the geometric median and of reweighted PCA; an iteration reads all rows.
 _STEPS, _PASSES = 200, 10
 
@@ -51,7 +50,7 @@ class Sphere(Frame):
     def of(self, rows: Array) -> Array:
         Z = super().of(rows)
         lengths = np.linalg.norm(Z, axis=1, keepdims=True)
-        return np.divide(Z, lengths, where=lengths > _NO_DISTANCE, out=np.zeros_like(Z))
+        return np.divide(Z, lengths, where=lengths > VALUE_ROUNDING, out=np.zeros_like(Z))
 
 
 class Distances(NamedTuple):
@@ -76,7 +75,7 @@ class Distances(NamedTuple):
         rows = piece.dense()
         U, w = frame.of(rows), np.ones(len(rows)) if piece.weights is None else piece.weights
         length = np.linalg.norm(U, axis=1)
-        away = (length > _NO_DISTANCE) & (w > 0)
+        away = (length > VALUE_ROUNDING) & (w > 0)
         inverse = np.divide(1.0, length, where=away, out=np.zeros_like(length))
         first = int(np.argmax(inverse))
         return cls(
@@ -184,8 +183,6 @@ LOSSES = ("l1", "huber")
 
 CENTRED = "the data are centred at their geometric median"
 
-# A median distance below this share of the mean distance is a rounding error.
-_NO_LENGTH = 1e-12
 
 IN_PIECES = (
     "the rows are read at every evaluation; the baseline is at most "
@@ -276,7 +273,7 @@ class RobustPCA(Objective, weighted=True, sparse=False):
         """rho, from the rows' distances from the centre and from a typical residual."""
         lengths, w = rows.distances(), rows.samples.weights
         typical, mean = median(lengths, w), float(np.average(lengths, weights=w))
-        rounding = self.epsilon * (typical if typical > _NO_LENGTH * mean else mean)
+        rounding = self.epsilon * (typical if typical > FACTOR_ROUNDING * mean else mean)
         if self.loss == "l1":
             return RoundedDistance(rounding)
         threshold = (self.threshold or 0.0) / self._length(rows)

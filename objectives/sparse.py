@@ -17,6 +17,7 @@ from ldr.objectives.objective import L1, Objective, Shorthand, known_everywhere
 from ldr.objectives.parameters import Need, number
 from ldr.objectives.pca import PCA
 from ldr.objectives.problem import BoundObjective
+from ldr.solvers.linalg.rounding import FACTOR_ROUNDING
 from ldr.solvers.manifolds import Array, nearest_with_zeros
 
 
@@ -132,7 +133,6 @@ class SparseCCA(SparseMethod, CorrelationMethod, relative_improvement=False):
 
 
 _ROTATIONS = 500
-_STILL = 1e-12
 
 
 @dataclass(frozen=True)
@@ -171,7 +171,7 @@ def varimax(V: Array) -> Array:
         squares = L * L  # a product is 100 times as fast as NumPy's power
         U, _, Wt = np.linalg.svd(V.T @ (L * (squares - squares.mean(axis=0))))
         last, R = R, U @ Wt
-        if np.abs(R - last).max() <= _STILL:
+        if np.abs(R - last).max() <= FACTOR_ROUNDING:
             break
     return V @ R
 

@@ -11,7 +11,6 @@ import numpy as np
 
 from ldr.objectives.problem import BoundObjective
 from ldr.objectives.statistics.sums import Codes, class_sums, counted_rows, weighted
-from ldr.objectives.view import TIED
 from ldr.solvers.descent import LBFGS
 from ldr.solvers.linalg.eigen import (
     generalised_top_eigenvectors,
@@ -21,6 +20,7 @@ from ldr.solvers.linalg.eigen import (
     symmetric_eigen,
     top_eigenvectors,
 )
+from ldr.solvers.linalg.rounding import TIED
 from ldr.solvers.manifolds import Array
 from ldr.solvers.solver import Stopping, run_through
 

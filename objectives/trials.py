@@ -37,16 +37,13 @@ from ldr.solvers.problem import Point, Preconditioner, Problem
 from ldr.solvers.solver import run_through
 from ldr.solvers.trust_region import TrustRegion
 
-# Least eigenvalue of the preconditioner; two equal columns would give an eigenvalue of zero.
-_LEAST = 1e-6
 
-
-def inverse_in_pairs(h: Array, least: float = _LEAST) -> Callable[[Array], Array]:
+def inverse_in_pairs(h: Array, least: float = 1e-6) -> Callable[[Array], Array]:
     """Return the map T -> E with h_ij E_ij + E_ji = T_ij, i != j, and a zero diagonal.
 
     The inverse map is the Hessian of E -> sum_ij h_ij E_ij^2/2 - log |det(I + E)|, where E is the
-    relative change of independent sources. The blocks [[h_ij, 1], [1, h_ji]] are shifted to be
-    positive definite.
+    relative change of independent sources. The blocks [[h_ij, 1], [1, h_ji]] are shifted so that
+    no eigenvalue is below `least`: two equal columns would give an eigenvalue of zero.
     """
     lowest = 0.5 * (h + h.T - np.hypot(h - h.T, 2.0))
     h = h + np.maximum(least - lowest, 0.0)

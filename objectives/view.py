@@ -34,6 +34,7 @@ from ldr.solvers.linalg.eigen import (
     rank_tolerance,
     unit_diagonal,
 )
+from ldr.solvers.linalg.rounding import TIED
 from ldr.solvers.manifolds import Array
 from ldr.solvers.manifolds.manifold import polar_by_svd
 
@@ -284,8 +285,6 @@ def _root_of_scaled(scaled: Array, scale: Array | float) -> tuple[Array, Array]:
 
 # Loadings whose magnitudes differ relatively by less than 1e-8 tie for the largest.
 _LARGEST = 1.0 - 1e-8
-# Eigenvectors are arbitrary if the relative difference of their eigenvalues is below this value.
-TIED = 1e-10
 
 
 @dataclass(frozen=True)

@@ -13,9 +13,10 @@ import numpy as np
 from ldr.solvers.deadline import check
 from ldr.solvers.errors import ArgumentError
 from ldr.solvers.linalg.products import LessMeans, conjugate_gradients
+from ldr.solvers.linalg.rounding import VALUE_ROUNDING
 from ldr.solvers.manifolds import Array
 from ldr.solvers.problem import RiemannianPoint, RiemannianProblem
-from ldr.solvers.solver import VALUE_ROUNDING, Solver, State
+from ldr.solvers.solver import Solver, State
 
 # Largest number of entries that become zero in one line search along a face of the L1 penalty.
 _FACES = 20

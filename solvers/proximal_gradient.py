@@ -12,10 +12,10 @@ import numpy as np
 from ldr.solvers.checks import keep_number, keep_numbers
 from ldr.solvers.descent import initial_step
 from ldr.solvers.errors import ArgumentError
+from ldr.solvers.linalg.rounding import FACTOR_ROUNDING
 from ldr.solvers.manifolds import Array, Grassmann, Manifold, Multiplier, Orthonormal
 from ldr.solvers.manifolds.manifold import sym
 from ldr.solvers.manifolds.support import (
-    RANK,
     SymmetricEquations,
     nearest_with_its_zeros,
     on_support,
@@ -467,7 +467,7 @@ def _slack(orthonormal: bool, M: Array, G: Array, slope: Array, threshold: Array
     L = equations.solve(sym(M.T @ (support * (G + slope))))
     b = (G - M @ L)[zeros] / threshold[zeros]
     values, vectors = np.linalg.eigh(equations.matrix)
-    free = vectors[:, values <= RANK * max(values[-1], 0.0)].T
+    free = vectors[:, values <= FACTOR_ROUNDING * max(values[-1], 0.0)].T
     A = np.array([(M @ equations.symmetric(v))[zeros] / threshold[zeros] for v in free]).T
     if not len(free):
         return 1.0 - float(np.abs(b).max())

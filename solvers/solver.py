@@ -17,6 +17,7 @@ import numpy as np
 from ldr.solvers.checks import Brief
 from ldr.solvers.deadline import pass_on, until_told, within
 from ldr.solvers.errors import ArgumentError
+from ldr.solvers.linalg.rounding import VALUE_ROUNDING
 from ldr.solvers.manifolds import Array
 from ldr.solvers.problem import Problem, RiemannianPoint, RiemannianProblem
 from ldr.solvers.status import Status
@@ -221,8 +222,6 @@ _DIFFERENT, _NO_SLOPE = 1e-10, 1e-8
 # If no step decreases f, a gradient below this share of the scale of f is a rounding error, and a
 # larger gradient indicates wrong derivatives.
 _ROUNDING_LEVEL = 1e-6
-# A relative change of f below this value is a rounding error.
-VALUE_ROUNDING = 1e-14
 # A gradient counts as progress if it is below this share of the least earlier gradient.
 _FLATTER = 0.9
 

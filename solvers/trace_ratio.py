@@ -13,10 +13,11 @@ import numpy as np
 
 from ldr.solvers.errors import ArgumentError
 from ldr.solvers.linalg.eigen import few_of_many, top_eigenvectors
+from ldr.solvers.linalg.rounding import VALUE_ROUNDING
 from ldr.solvers.manifolds import Array
 from ldr.solvers.manifolds.manifold import sym
 from ldr.solvers.problem import RiemannianProblem
-from ldr.solvers.solver import VALUE_ROUNDING, Solver, State
+from ldr.solvers.solver import Solver, State
 from ldr.solvers.status import Status
 
 _EPS, _TINY = float(np.finfo(float).eps), float(np.finfo(float).tiny)

@@ -21,10 +21,10 @@ FLOORS = ("ldr.solvers", "ldr.objectives", "ldr", "experiments", "benchmarks")
 
 # The tests fail above these; a change that needs more raises the number in the same commit.
 LARGEST = {
-    "library lines": 49703,
-    "library files": 162,
+    "library lines": 49693,
+    "library files": 163,
     "public members of Objective and BoundObjective": 45,
-    "tuned constants": 179,
+    "tuned constants": 160,
 }
 
 
@@ -46,13 +46,17 @@ def counts() -> dict[str, int]:
 
 
 def constants(text: str) -> list[str]:
-    """The names at module level that are bound to a number, or to arithmetic of numbers."""
+    """The names at module level that are bound to a number, or to arithmetic of numbers.
+
+    Names in lower case are states, such as counters.
+    """
     named = [
         (node.targets[0] if isinstance(node, ast.Assign) else node.target, node.value)
         for node in ast.parse(text).body
         if isinstance(node, (ast.Assign, ast.AnnAssign)) and node.value is not None
     ]
-    return [ast.unparse(name) for name, value in named if _is_number(value)]
+    found = [ast.unparse(name) for name, value in named if _is_number(value)]
+    return [name for name in found if name.isupper()]
 
 
 def _is_number(value: ast.expr) -> bool:

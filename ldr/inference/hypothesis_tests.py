@@ -26,13 +26,12 @@ from ldr.solvers.checks import workers as check_workers
 from ldr.solvers.deadline import complete, within
 from ldr.solvers.errors import ArgumentError, DataError, SingularError, warn
 from ldr.solvers.linalg.eigen import rank_tolerance
+from ldr.solvers.linalg.rounding import TIED
 from ldr.solvers.manifolds import Array
 from ldr.solving import solve
 from ldr.tables import beside, text
 from ldr.types import Argument, Figure, Panels, PerRow, Rows
 
-# Relative difference below which optimal values, which are accurate to 1e-12, count as equal.
-_SAME = 1e-10
 # With fewer than 20 distinct permutations no p-value can reach 0.05.
 _FEWEST = 20
 # Ways to permute the samples, with their descriptions in reports.
@@ -454,7 +453,7 @@ def permutation_test(
         p_values = _of_numbers(found, optima(objective, [own], r))
     else:
         p_values = _of_steps(hypothesis, steps, count, same)
-    equal = np.abs(found.values - value) <= _SAME * abs(value)
+    equal = np.abs(found.values - value) <= TIED * abs(value)
     if equal.all() and getattr(objective, "ridge", None) == 0:
         raise _nothing_to_compare(objective, f"all {count} permutations have the value of the data")
     each = None if p_values is None else tuple([*p_values.tolist(), *[math.nan] * r][:r])
@@ -493,7 +492,7 @@ def _nothing_to_compare(objective: Objective, why: str) -> SingularError:
 
 def _as_good(values: Array, value: float, sense: str) -> np.ndarray:
     """Return True for values at least as good as the given value, up to rounding errors."""
-    slack = _SAME * abs(value)
+    slack = TIED * abs(value)
     return np.asarray(values >= value - slack if sense == "max" else values <= value + slack)
 
 
@@ -519,7 +518,7 @@ def _of_steps(
                 Q = np.linalg.qr(Z - Z.mean(axis=1, keepdims=True))[0]
                 left = Q.transpose(0, 2, 1) @ V[:, k:]
             drawn[part, k] = _statistic(np.asarray(np.linalg.svd(left, compute_uv=False)))
-    same = np.abs(drawn - own) <= _SAME * own
+    same = np.abs(drawn - own) <= TIED * own
     return _increasing(np.sum(same | (drawn > own), axis=0), same.all(axis=0), count)
 
 
@@ -533,7 +532,7 @@ def _of_numbers(found: Solutions, own: Solutions) -> Array | None:
     if len(numbers) == 1:  # one score alone does not show whether large values are better
         best, numbers, sense = found.values, own.values, own.objective.sense
     reached = [np.sum(_as_good(best, number, sense)) for number in numbers]
-    same = np.abs(best[:, None] - numbers) <= _SAME * np.abs(numbers)
+    same = np.abs(best[:, None] - numbers) <= TIED * np.abs(numbers)
     return _increasing(reached, same.all(axis=0), len(best))
 
 

@@ -47,10 +47,8 @@ from ldr.sensitivity.forms import (
 from ldr.sensitivity.optimum import Observed, Optimum
 from ldr.sensitivity.rule import TracedRows, alike
 from ldr.solvers.linalg.eigen import symmetric_eigen
+from ldr.solvers.linalg.rounding import FACTOR_ROUNDING
 from ldr.solvers.manifolds import Array
-
-# A sum of two eigenvalues' square roots is zero if it is below this share of the largest root.
-_NO_ROOT = 1e-12
 
 
 @tree
@@ -193,7 +191,8 @@ class Spectrum:
         if by == "roots":
             h = np.sqrt(np.maximum(s, 0.0))
             both = h[:, None] + h
-            G = np.divide(1.0, both, out=np.zeros_like(both), where=both > _NO_ROOT * h.max())
+            there = both > FACTOR_ROUNDING * h.max()
+            G = np.divide(1.0, both, out=np.zeros_like(both), where=there)
         else:
             h, gaps, alike = np.abs(s), s[:, None] - s, np.sign(s)[:, None] == np.sign(s)
             G = np.where(alike, np.sign(s), (h[:, None] - h) / np.where(alike, 1.0, gaps))

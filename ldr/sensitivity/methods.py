@@ -47,9 +47,10 @@ from ldr.sensitivity.derivative import all_of
 from ldr.sensitivity.equations import StatedFunction
 from ldr.sensitivity.forms import STATIC, Closure, RowForms, Traced, added, centred, tree
 from ldr.sensitivity.matrices import of_matrices
-from ldr.sensitivity.optimum import TIED, Observed, Optimum, Rate, matrix_of
+from ldr.sensitivity.optimum import Observed, Optimum, Rate, matrix_of
 from ldr.sensitivity.rule import Known, TracedRows, computed, rate_of_gradient, slope_in_X
 from ldr.solvers.errors import ArgumentError, SingularError
+from ldr.solvers.linalg.rounding import TIED
 from ldr.solvers.manifolds import Array
 from ldr.solvers.manifolds.manifold import sym
 from ldr.solvers.second_order import HessianInverse

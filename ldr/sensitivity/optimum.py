@@ -13,6 +13,7 @@ from ldr.objectives.exponential_family_pca import NaturalParameters
 from ldr.objectives.problem import BoundObjective, Placed, has_orthonormal_maps, turned_point
 from ldr.objectives.view import Axes
 from ldr.solvers.errors import SingularError
+from ldr.solvers.linalg.rounding import TIED
 from ldr.solvers.manifolds import Array
 from ldr.solvers.manifolds.manifold import sym
 from ldr.solvers.problem import RiemannianProblem
@@ -24,8 +25,6 @@ _SHORT = 1e-9
 _STEPS = 3
 # Relative length of the last Newton step above which M is no stationary point.
 _LONG = 1e-4
-# Eigenvectors are arbitrary if the relative difference of their eigenvalues is below this value.
-TIED = 1e-10
 # Eigenvalues of a subspace and its complement tie if their relative gap is below this value.
 _ALIKE = 1e-6
 

@@ -28,15 +28,12 @@ from ldr.solvers.linalg.eigen import (
     top_eigenvectors,
 )
 from ldr.solvers.linalg.krylov import Ritz, block_krylov
+from ldr.solvers.linalg.rounding import FACTOR_ROUNDING
 from ldr.solvers.manifolds import Array, Grassmann, polar_factor
 from ldr.solvers.problem import Point
 
 # Ratio of residual to total sum of squares below which subtraction would lose digits.
 _CANCELLED = 1e-4
-# M counts as orthonormal if the entries of |M'M - I| are at most this large.
-_ORTHONORMAL = 1e-12
-# Block Krylov: tolerance of an eigenvector's residual, relative to the largest eigenvalue.
-RESIDUAL = 1e-12
 
 
 class TracePoint(Point):
@@ -139,7 +136,7 @@ class Trace(BoundObjective):
             return value
         left = self._factor @ M
         if self.offset:
-            if np.abs(M.T @ M - np.eye(self.r)).max() > _ORTHONORMAL:
+            if np.abs(M.T @ M - np.eye(self.r)).max() > FACTOR_ROUNDING:
                 return max(value, 0.0)  # M may be a block of a larger orthonormal matrix
             left = self._factor - left @ M.T
         return abs(self.scale) * float(np.vdot(left, left))
@@ -163,7 +160,7 @@ class Trace(BoundObjective):
 
     def _by_products(self, A: Array | CovarianceOperator, most: int) -> tuple[Array, Array]:
         """Return top eigenpairs by block Krylov; if slow, from the dense matrix, if affordable."""
-        ritz = block_krylov(A, self.r, tolerance=RESIDUAL, most_products=most)
+        ritz = block_krylov(A, self.r, tolerance=FACTOR_ROUNDING, most_products=most)
         if not ritz.converged:
             array = A if isinstance(A, np.ndarray) else A.array()
             if array is not None:

@@ -38,6 +38,7 @@ from ldr.solvers.linalg.eigen import (
     rank_tolerance,
     symmetric_eigen,
 )
+from ldr.solvers.linalg.rounding import FACTOR_ROUNDING
 from ldr.solvers.manifolds import Array, Grassmann, Stiefel
 from ldr.solvers.manifolds.manifold import sym
 from ldr.solvers.problem import Point, Preconditioner
@@ -123,8 +124,6 @@ def _levels(nested: Any) -> Any:
     return weights
 
 
-# The preconditioner raises eigenvalue gaps to at least this share of the largest eigenvalue.
-_LEAST_GAP = 1e-12
 # A component is nearly constant if its share of tr(M'BM) is below this threshold / r.
 _LEAST_SHARE = 1e-2
 # Factor that lowers the tolerance for the rank of B after a change of basis.
@@ -296,8 +295,8 @@ class TraceRatio(BoundObjective, Compared):
         """
         point = self.at(M)
         theta, Q = symmetric_eigen(self.A + point.value * self.B)
-        gaps = theta[self.r - 1] - theta
-        least = max(gaps[min(self.r, len(theta) - 1)], _LEAST_GAP * gaps[-1])
+        gaps = theta[self.r - 1] - theta  # as accurate as the largest eigenvalue
+        least = max(gaps[min(self.r, len(theta) - 1)], FACTOR_ROUNDING * gaps[-1])
         inverse = (Q * (0.5 * point.denominator / np.maximum(gaps, least or 1.0))) @ Q.T
         project = self.manifold.project
         return lambda N, U: project(N, inverse @ U / self.weights)

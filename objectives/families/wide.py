@@ -29,6 +29,7 @@ from ldr.solvers.linalg.products import (
     largest_pairs,
     ratio_steps,
 )
+from ldr.solvers.linalg.rounding import EMPTY
 from ldr.solvers.manifolds import Array
 from ldr.solvers.manifolds.manifold import sym
 
@@ -76,8 +77,6 @@ def apart(aa: LinearOperator, bb: LinearOperator) -> LinearOperator:
 GUARDS = 4
 # The preconditioner's diagonal stays positive if a shift cancels at most this share of the ridge.
 _SHARE = 0.9
-# A component Xm is constant if its variance is at most this share of sum_j m_j^2 var(x_j).
-_EMPTY = 1e-10
 
 
 def check_varies_along(M: Array, B: SymmetricOperator, diagonal: Array) -> None:
@@ -85,7 +84,7 @@ def check_varies_along(M: Array, B: SymmetricOperator, diagonal: Array) -> None:
     if not M.shape[1]:
         return
     units = np.linalg.inv(np.linalg.cholesky(sym(M.T @ (diagonal[:, None] * M))))
-    if np.linalg.eigvalsh(sym(units @ (M.T @ (B @ M)) @ units.T))[0] <= _EMPTY:
+    if np.linalg.eigvalsh(sym(units @ (M.T @ (B @ M)) @ units.T))[0] <= EMPTY:
         raise SingularError(
             "columns of the sparse X are collinear, so that M would contain directions without "
             "variance: leave out collinear columns, or, if the objective is maximised, give "

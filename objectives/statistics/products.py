@@ -29,6 +29,7 @@ from ldr.objectives.statistics.sums import (
     sparse_rows,
 )
 from ldr.solvers.linalg.krylov import block_krylov
+from ldr.solvers.linalg.rounding import VALUE_ROUNDING
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_array
@@ -96,8 +97,6 @@ def scaled_rows(rows: Rows, weights: Array | None) -> Rows:
     return (diags_array(weights) @ rows).tocsr()
 
 
-# A variance below this share of the column's mean square is a rounding error.
-_CONSTANT = 1e-14
 # Equal unit-norm columns have equal products with random vectors: number of vectors, tolerance.
 _TELLING, _DIFFERENT = 3, 1e-11
 # The product X'LZ is stored if it has at most this many nonzero entries per entry of X.
@@ -134,7 +133,7 @@ class CentredRows:
         counts = np.ones(samples.n) if samples.weights is None else samples.weights
         every = eye_array(samples.d).tocsr()
         rows = cls(X, counts, centre, shift + centre, every)
-        varied = rows.squares(counts) > _CONSTANT * (X.multiply(X).T @ counts)
+        varied = rows.squares(counts) > VALUE_ROUNDING * (X.multiply(X).T @ counts)
         return rows if varied.all() else rows._in(every[:, varied])
 
     @property

@@ -15,6 +15,7 @@ from ldr.objectives.data import memory
 from ldr.objectives.data.data import BLOCK_NUMBERS, Array, Samples
 from ldr.solvers.deadline import check
 from ldr.solvers.errors import DataError
+from ldr.solvers.linalg.rounding import VALUE_ROUNDING
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_array
@@ -256,10 +257,6 @@ def class_sums(
     return np.asarray(sums, dtype=np.float64).reshape(n_classes, d)
 
 
-# A quantile's position is rounded to an integer if rounding changes it by at most this share of n.
-_ROUNDED = 1e-14
-
-
 def typical_length(X: Array) -> float:
     """Return the power of two nearest to the root mean square of the rows' norms."""
     largest = float(np.abs(X).max())
@@ -294,7 +291,7 @@ def quantiles(z: Array, shares: Array, weights: Array) -> Array:
     places = np.column_stack([middle - half, middle + half])
     asked = shares * (ends[-1] - 1.0)
     whole = np.rint(asked)
-    asked = np.where(np.abs(asked - whole) <= _ROUNDED * ends[-1], whole, asked)
+    asked = np.where(np.abs(asked - whole) <= VALUE_ROUNDING * ends[-1], whole, asked)
     return np.interp(asked, places.ravel(), np.repeat(z[order], 2))
 
 

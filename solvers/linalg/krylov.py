@@ -7,6 +7,7 @@ from typing import Protocol
 
 import numpy as np
 
+from ldr.solvers.linalg.rounding import EMPTY
 from ldr.solvers.manifolds import Array
 from ldr.solvers.manifolds.manifold import sym
 
@@ -16,8 +17,6 @@ _OVERSAMPLING = 6
 _BLOCKS, _FEWEST_BLOCKS = 8, 3
 # Memory limit of a Krylov basis V and its product AV: largest number of entries of both matrices.
 _ROOM_NUMBERS = 2**23
-# A unit vector lies in the span of the basis if its orthogonal part is shorter than this.
-_EMPTY = 1e-10
 
 
 class SymmetricOperator(Protocol):
@@ -125,5 +124,5 @@ def complement(V: Array, R: Array) -> Array:
     Q = R[:, lengths > 0] / lengths[lengths > 0]
     for _ in range(2):
         Q, T = np.linalg.qr(Q - V @ (V.T @ Q))
-        Q = Q[:, np.abs(np.diag(T)) > _EMPTY]
+        Q = Q[:, np.abs(np.diag(T)) > EMPTY]
     return Q[:, : V.shape[0] - V.shape[1]]

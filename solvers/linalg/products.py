@@ -12,6 +12,7 @@ import numpy.typing as npt
 
 from ldr.solvers.deadline import check
 from ldr.solvers.linalg.krylov import SymmetricOperator, complement
+from ldr.solvers.linalg.rounding import EMPTY
 from ldr.solvers.manifolds import Array
 from ldr.solvers.manifolds.manifold import sym
 
@@ -23,8 +24,6 @@ if TYPE_CHECKING:
 _RESIDUAL, _STEPS = 1e-10, 300
 # Conjugate gradients stop at this residual relative to the right side, or after this many steps.
 _SOLVED, _SOLVING_STEPS = 1e-11, 500
-# Eigenvalues of B below this share of the largest eigenvalue are zero.
-_IN_RANGE = 1e-10
 # Newton's method for a trace ratio ends if a step adds less than this share of the gain so far.
 _LITTLE = 0.01
 _EPS = float(np.finfo(float).eps)
@@ -164,7 +163,7 @@ def largest_pairs(A: SymmetricOperator, B: SymmetricOperator, start: Array, r: i
 
     def small(A: Array, B: Array) -> tuple[Array, Array, Array]:
         sizes, Q = np.linalg.eigh(B)
-        kept = sizes > _IN_RANGE * sizes[-1]
+        kept = sizes > EMPTY * sizes[-1]
         W = Q[:, kept] / np.sqrt(sizes[kept])
         values, U = np.linalg.eigh(W.T @ A @ W)
         return (W @ U)[:, ::-1], values[::-1], np.zeros(len(values))

@@ -10,6 +10,7 @@ from functools import cached_property, lru_cache
 import numpy as np
 
 from ldr.solvers.errors import ArgumentError
+from ldr.solvers.linalg.rounding import FACTOR_ROUNDING
 from ldr.solvers.manifolds.manifold import (
     Array,
     Euclidean,
@@ -23,9 +24,6 @@ from ldr.solvers.manifolds.manifold import (
 _NEWTON_STEPS = 20
 # M is orthonormal to machine precision if all entries of M'M - I are below this value.
 _ORTHONORMAL = 4 * float(np.finfo(float).eps)
-# Relative threshold of singular values in the equations for a Lagrange multiplier. Zeros in M can
-# make two columns orthogonal, and then a singular value is zero.
-RANK = 1e-12
 
 
 @lru_cache(maxsize=8)
@@ -59,7 +57,7 @@ class SymmetricEquations:
         """The pseudo-inverse: the zeros of M can make columns orthogonal by themselves."""
         if not np.isfinite(self.matrix).all():
             return np.full_like(self.matrix, np.nan)
-        return np.linalg.pinv(self.matrix, RANK)
+        return np.linalg.pinv(self.matrix, FACTOR_ROUNDING)
 
     def coordinates(self, S: Array) -> Array:
         """Return the coordinates of the symmetric part of S."""

@@ -24,10 +24,11 @@ from ldr.solvers import (
     solver_names,
 )
 from ldr.solvers.descent import search
+from ldr.solvers.linalg.rounding import VALUE_ROUNDING
 from ldr.solvers.manifolds import SparseStiefel
 from ldr.solvers.problem import Point, RiemannianProblem
 from ldr.solvers.second_order import FlatError, HessianInverse
-from ldr.solvers.solver import VALUE_ROUNDING, Tracker, unless_flat
+from ldr.solvers.solver import Tracker, unless_flat
 from ldr.solvers.trust_region import GradientsFirst
 from ldr.testing import PROBLEMS, FunctionProblem, rayleigh, symmetric
 

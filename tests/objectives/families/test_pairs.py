@@ -11,7 +11,7 @@ import ldr
 from ldr.errors import ArgumentError, DataError, SingularError
 from ldr.inputs import as_data
 from ldr.objectives import LMNN, NCA, MDSStress, metric
-from ldr.objectives import mds as mds_stress
+from ldr.objectives.data import memory
 from ldr.objectives.families import pairwise
 from tests import real_data
 from tests.objectives.methods import LABELS, X
@@ -61,7 +61,7 @@ def test_blocks_change_nothing(objective, monkeypatch):
     V = np.random.default_rng(4).standard_normal((7, 2))
     whole = bound(objective).at(M)
     monkeypatch.setattr(pairwise, "_BLOCK_NUMBERS", 7 * len(X))
-    monkeypatch.setattr(mds_stress, "_KEPT", 0)
+    monkeypatch.setattr(memory, "SMALL", 0)
     parts = bound(objective)
     assert len(parts.row_blocks) >= 9
     point = parts.at(M)

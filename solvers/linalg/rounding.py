@@ -1,0 +1,15 @@
+"""Relative sizes below which computed numbers are rounding errors, for the whole library."""
+
+from __future__ import annotations
+
+# Two values are equal, or a difference is zero, if they differ by less than this share of the
+# terms: some tens of roundings.
+VALUE_ROUNDING = 1e-14
+# A decomposition or an iteration has converged, or a factor of a matrix is zero, below this share
+# of the largest entry: the roundings of one decomposition.
+FACTOR_ROUNDING = 1e-12
+# Two eigenvalues, distances or optimal values are tied if their relative difference is smaller:
+# they were computed by different operations, or from different data.
+TIED = 1e-10
+# A variance is zero, or a vector lies in a subspace, if less than this share of it is left.
+EMPTY = 1e-10
