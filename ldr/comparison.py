@@ -53,8 +53,9 @@ class Compared:
     result : Result
         Result on all samples.
     scores : dict of ndarray (folds,)
-        Each fold's contribution to each score; larger is better. The mean of the contributions is
-        the score of all held-out samples together, also if a fold is one sample.
+        Each fold's contribution to each score; larger is better. Their mean is the score of all
+        held-out samples together: the score, plus the deviation of the fold's own score times the
+        size of the fold (for Q2 the errors of the training mean) relative to the mean size.
     heuristic_scores : dict of ndarray (folds,), or None
         Scores of the baseline; None without a baseline, or if the baseline is the optimum.
     why : str
@@ -177,26 +178,31 @@ class Comparison(Pickled):
 
     @property
     def findings(self) -> list[str]:
-        """Conclusions: the best method by the first score, and baselines that score higher.
+        """Conclusions: the best methods by the first score, and baselines that score higher.
 
         A difference of scores is significant if it exceeds its standard error over folds times the
         .975 quantile of Student's t with folds - 1 degrees of freedom.
         """
         judged, found = self.judged_by[0], []
+        beyond = float(scipy.stats.t.ppf(0.975, self.folds - 1))
         rivals = [(m, m.heuristic_scores) for m in self.methods if m.heuristic_scores is not None]
-        means = {m.name: np.mean(m.scores[judged]) for m in self.methods}
-        means |= {f"the baseline of {m.name}": np.mean(each[judged]) for m, each in rivals}
-        best = np.max([mean for mean in means.values() if np.isfinite(mean)], initial=-np.inf)
-        if names := " and ".join(name for name, mean in means.items() if mean == best):
+        scores = {m.name: m.scores[judged] for m in self.methods}
+        scores |= {f"the baseline of {m.name}": each[judged] for m, each in rivals}
+        means = {name: round(float(np.mean(each)), 12) for name, each in scores.items()}
+        best = max((mean for mean in means.values() if math.isfinite(mean)), default=-math.inf)
+        if names := [name for name, mean in means.items() if mean == best]:
             majority, nothing = self.methods[0].numbers.get("majority"), ""
             if majority is not None:
                 nothing = f"; the largest class has {majority:.3f} of the samples"
             elif best < 0 and "Q2" in judged:
                 nothing = "; the training mean predicts better than all methods"
-            found.append(f"best {judged}: {names}, {best:.3f}{nothing}")
-        beyond = float(scipy.stats.t.ppf(0.975, self.folds - 1))
-        for m, scores in rivals:
-            ours, theirs = m.scores[judged], scores[judged]
+            found.append(f"best {judged}: {' and '.join(names)}, {best:.3f}{nothing}")
+            below = {k: scores[names[0]] - each for k, each in scores.items() if k not in names}
+            near = [k for k, each in below.items() if each.mean() <= beyond * scipy.stats.sem(each)]
+            if near:
+                found.append(f"not significantly below the best: {', '.join(near)}")
+        for m, each in rivals:
+            ours, theirs = m.scores[judged], each[judged]
             apart, error = np.mean(theirs - ours), scipy.stats.sem(theirs - ours)
             if apart >= 0.0005:  # a smaller difference would be printed as 0.000
                 noise = ", within the noise of the folds" if apart <= beyond * error else ""
@@ -387,7 +393,7 @@ def compare(
     gaps = first.views == 1 and Need.BACKGROUND not in first.needs and has_gaps(X)
     ordered = time_order or any(Need.TIME_ORDER in o.needs for o in objectives)
     X, y, weights, groups = by_index(first, X, y, sample_weight=sample_weight, groups=groups)
-    like = _like(objectives, y, ordered, weights is not None)
+    like = _like(objectives, y, gaps, ordered, weights is not None)
     rows = Sampled.of(like, X, y, "folds", weights, groups)
     by_trial = ordered and not rows.is_series and y is not None
     if by_trial and rows.trials is not None:
@@ -424,10 +430,12 @@ def compare(
     return Comparison(tuple(found), len(parts.parts), X, y, left_out, notes)
 
 
-def _like(objectives: Sequence[Objective], y: PerRow, ordered: bool, weighted: bool) -> Objective:
+def _like(
+    objectives: Sequence[Objective], y: PerRow, gaps: bool, ordered: bool, weighted: bool
+) -> Objective:
     """Return the objective by whose needs samples are read and split, for all methods alike."""
     first, need = objectives[0], Need.TIME_ORDER if ordered else None
-    if not (ordered or first.views > 1 or first.traits.missing or y is None) and is_categorical(y):
+    if not (ordered or first.views > 1 or gaps or y is None) and is_categorical(y):
         need = Need.LABELS
     fitting = [o for o in objectives if (need in o.needs if need else Need.LABELS not in o.needs)]
     if need is not None:
@@ -498,11 +506,15 @@ def _compared(
 
 
 def _contributions(folds: Sequence[HeldOut]) -> Array:
-    """Return the folds' contributions to the pooled score, which is their mean."""
+    """Return values of the folds whose mean is the pooled score, and whose spread its error.
+
+    The pooled score is a ratio of sums over folds. The fold's deviation from it is weighted by its
+    share of the denominator: folds of equal scores have no spread, whatever their sizes are.
+    """
     sizes = np.array([fold.weights.sum() for fold in folds])
-    scores = np.array([fold.score for fold in folds]) * sizes
-    count = len(folds)
-    if "q2" not in folds[0].numbers:
-        return np.asarray(count * scores / sizes.sum())
-    total = sizes @ [(fold.trivial() or fold).score for fold in folds]
-    return np.asarray(1.0 - count * scores / total)
+    gains = np.array([fold.score for fold in folds]) * sizes
+    if "q2" in folds[0].numbers:
+        sizes = -sizes * [(fold.trivial() or fold).score for fold in folds]
+        gains += sizes
+    pooled = gains.sum() / sizes.sum()
+    return np.asarray(pooled + len(folds) * (gains - pooled * sizes) / sizes.sum())

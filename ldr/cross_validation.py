@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import warnings
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from functools import cached_property, partial
 from itertools import combinations
 from operator import add
@@ -21,7 +21,7 @@ from ldr.objectives.data.sample_metadata import Marks, as_array, as_labels, begi
 from ldr.objectives.kernel import as_response, is_categorical
 from ldr.objectives.objective import Objective, of_features
 from ldr.objectives.parameters import OF_Y, Need
-from ldr.objectives.prediction import ClassPredictor, GroupedRows, LinearPredictor
+from ldr.objectives.prediction import GroupedRows, LinearPredictor
 from ldr.objectives.problem import Carried, near
 from ldr.objectives.statistics.sums import dense
 from ldr.projecting import predicted, views_of
@@ -70,9 +70,9 @@ class HeldOut:
     @classmethod
     def joined(cls, parts: Sequence[HeldOut]) -> HeldOut:
         """Join the samples of all folds."""
-        names = ("values", "weights", "reference", "classes", "log_loss")
+        names = [each.name for each in fields(cls) if each.name != "kind"]
         columns = {name: [getattr(part, name) for part in parts] for name in names}
-        known = {name: c for name, c in columns.items() if not any(each is None for each in c)}
+        known = {name: c for name, c in columns.items() if all(each is not None for each in c)}
         return cls(parts[0].kind, **{name: np.concatenate(c) for name, c in known.items()})
 
     @property
@@ -179,9 +179,7 @@ def held_out(new: Part, old: Part | None = None, *, elements: bool = False) -> H
         return _likelihood(new, old)
     if old is not None and timed and OF_Y & set(objective.needs):
         return of_trials(new, old)
-    if result.predictors and objective.traits.predicts == "classes":
-        return class_scores(new, old)
-    if result.predictors and objective.traits.predicts == "response":
+    if result.predictors and objective.traits.predicts in ("classes", "response"):
         labelled = getattr(result.predictors[0], "classes", None) is not None
         return (class_scores if labelled else response_scores)(new, old)
     if name == "reduced-rank-regression":
@@ -430,23 +428,20 @@ def class_scores(new: Part, old: Part | None, *, probable: bool = False) -> Held
     """
     result, truth, weights = new.result, as_array(new.y), new.weights
     predictor = result.predictors[0] if result.predictors else None
-    if isinstance(predictor, LinearPredictor) and predictor.classes is not None and not probable:
-        decision = predicted(result, new.views[0], 0, "decision")
-        found = _classified(truth, weights, predictor.classes, decision)
-        return replace(found, log_loss=None)
-    if isinstance(predictor, ClassPredictor):
-        decision = predicted(result, new.views[0], 0, "decision")
-        skipped = getattr(result.objective, "unlabelled", None)
-        weights = weights if skipped is None else weights * (truth != skipped)
-    else:
+    classes, linear = getattr(predictor, "classes", None), isinstance(predictor, LinearPredictor)
+    if classes is None or (linear and probable):
         assert old is not None
         codes, classes = as_labels(old.y, len(old.Y[0]))
         centre = _mean(old.Y[0], old.weights)
         rows = Samples(old.Y[0], marks=Marks(old.weights))
-        (predictor,) = GroupedRows(classes, codes, rows).predictors((np.eye(rows.d),), (centre,))
-        assert isinstance(predictor, ClassPredictor)
-        decision = predictor.decision(new.Y[0] - centre)
-    return _classified(truth, weights, predictor.classes, decision)
+        (nearest,) = GroupedRows(classes, codes, rows).predictors((np.eye(rows.d),), (centre,))
+        decision, linear = nearest.decision(new.Y[0] - centre), False
+    else:
+        decision = predicted(result, new.views[0], 0, "decision")
+        skipped = getattr(result.objective, "unlabelled", None)
+        weights = weights if skipped is None else weights * (truth != skipped)
+    found = _classified(truth, weights, classes, decision)
+    return replace(found, log_loss=None) if linear else found
 
 
 def response_scores(new: Part, old: Part | None, what: str = "response") -> HeldOut:

@@ -137,12 +137,19 @@ class Path(Pickled):
         return self.dimensions[int(np.nanargmax(self.pooled))]
 
     @property
+    def threshold(self) -> float | None:
+        """Least score that `rule` accepts: the best, or the best minus its standard error."""
+        if self.pooled is None or self.errors is None or self.best is None:
+            return None
+        k = self.dimensions.index(self.best)
+        return float(self.pooled[k] - (0.0 if self.rule == "best" else self.errors[k]))
+
+    @property
     def chosen(self) -> int | None:
-        """The r chosen by `rule`: the best, or the smallest within one standard error of it."""
-        if self.pooled is None or self.errors is None or self.best is None or self.rule == "best":
+        """The smallest r whose score reaches `threshold`."""
+        if self.pooled is None or self.threshold is None:
             return self.best
-        k = int(np.nanargmax(self.pooled))
-        return self.dimensions[int(np.argmax(self.pooled >= self.pooled[k] - self.errors[k]))]
+        return self.dimensions[int(np.argmax(self.pooled >= self.threshold))]
 
     def plot(self) -> Figure:
         """Plot value, baseline and score against r; see `ldr.plots.path`."""
@@ -298,6 +305,8 @@ def path(
     if len(found) == 1:
         return Path(results)
     largest = objective.largest_r(sampled.data)
+    if objective.name == "lda":  # further directions are arbitrary
+        largest = min(largest, len(sampled.data.labels[1]) - 1)
     return _scored(results, order, found, rule, parts.notes, largest)
 
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import math
 import warnings
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 
 import numpy as np
 import numpy.typing as npt
@@ -77,97 +77,88 @@ class Tuning(Pickled):
         )
 
 
-@dataclass
-class _HeldOut:
-    """Mean loss of held-out samples as a function of the parameters' decimal logarithms."""
+def held_out_loss(
+    objective: Objective,
+    folds: Sequence[tuple[XandY, XandY]],
+    r: int,
+    loss: str | Loss,
+    parameters: Mapping[str, Array],
+) -> tuple[float, Array]:
+    """Return the mean loss of held-out samples, and its gradient in log10 of the parameters."""
+    each = [_of_fold(objective, *fold, r, loss, parameters) for fold in folds]
+    losses, gradients, units = (np.sum(part, axis=0) for part in zip(*each, strict=True))
+    if not units > 0:
+        raise DataError(
+            "loss='squared' divides by the variation of y in held-out samples, which is zero: "
+            "expected a y that varies, or a function as loss="
+        )
+    return float(losses / units), math.log(10.0) * gradients / units
 
-    objective: Objective
-    folds: list[tuple[XandY, XandY]]
-    r: int
-    loss: str | Loss
-    at_first: Mapping[str, Array]
-    most: int | None = None
-    history: list[tuple[dict[str, Array], float]] = field(default_factory=list)
 
-    def parameters(self, decades: Array) -> dict[str, Array]:
-        """Return the parameters by name, from log10 of their ratios to the initial values."""
-        ends = np.cumsum([value.size for value in self.at_first.values()])
-        steps = zip(self.at_first.items(), np.split(decades, ends[:-1]), strict=True)
-        return {name: value * 10.0 ** step.reshape(value.shape) for (name, value), step in steps}
+def _of_fold(
+    objective: Objective,
+    training: XandY,
+    held: XandY,
+    r: int,
+    loss: str | Loss,
+    parameters: Mapping[str, Array],
+) -> tuple[float, list[float], float]:
+    """Return a fold's total loss, its derivatives in log parameters, and its denominator."""
+    (X, y), (Z, z) = training, held
+    X, Z = (_scaled(rows, parameters.get(SCALES)) for rows in (X, Z))
+    result = solve(_with(objective, parameters), X, r, y=y, certify=False)
+    sensitivity = result.sensitivity(X, y)
+    predicts = isinstance(loss, str) and objective.traits.predicts == LOSSES[loss][0]
 
-    def __call__(self, decades: Array) -> tuple[float, Array]:
-        """Return the loss and its gradient; end the search after `most` evaluations."""
-        if len(self.history) == self.most:
-            raise StopIteration
-        parameters = self.parameters(decades)
-        each = [self._of_fold(parameters, *fold) for fold in self.folds]
-        losses, gradients, units = (np.sum(part, axis=0) for part in zip(*each, strict=True))
-        if not units > 0:
-            raise DataError(
-                "loss='squared' divides by the variation of y in held-out samples, which is zero: "
-                "expected a y that varies, or a function as loss="
-            )
-        self.history.append((parameters, float(losses / units)))
-        return float(losses / units), math.log(10.0) * gradients / units
+    def measured(at: Result, factors: Array | None = None) -> tuple[float, float]:
+        new, old = (Part(at, _scaled(rows, factors), of) for rows, of in ((Z, z), (X, y)))
+        return _measured(loss, new, old)
 
-    def _of_fold(
-        self, parameters: dict[str, Array], training: XandY, held: XandY
-    ) -> tuple[float, list[float], float]:
-        """Return a fold's total loss, its derivatives in log parameters, and its denominator."""
-        (X, y), (Z, z) = training, held
-        X, Z = (_scaled(rows, parameters.get(SCALES)) for rows in (X, Z))
-        result = solve(_with(self.objective, parameters), X, self.r, y=y, certify=False)
-        sensitivity = result.sensitivity(X, y)
-        gradient = []
-        for name, value in parameters.items():
-            for unit in np.eye(value.size):
-                if name == SCALES:
-                    moves = single(tuple(one.dense() * unit for one in as_tuple(X)))
-                    derivative = sensitivity.along(moves)
-                else:
-                    step = value * unit.reshape(value.shape)
-                    derivative = sensitivity.along(**{name: step if value.ndim else float(step)})
-                ends = []
-                for t in (_STEP, -_STEP):
-                    factors = 1.0 + t * unit if name == SCALES else None
-                    moved = self._moved(result, derivative, t)
-                    new, old = (
-                        Part(moved, _scaled(Z, factors), z),
-                        Part(moved, _scaled(X, factors), y),
-                    )
-                    ends.append(self._measured(new, old)[0])
-                gradient.append((ends[0] - ends[1]) / (2.0 * _STEP))
-        loss, total = self._measured(Part(result, Z, z), Part(result, X, y))
-        return loss, gradient, total
-
-    def _moved(self, result: Result, derivative: Derivative, t: float) -> Result:
+    def moved(derivative: Derivative, t: float) -> Result:
         """Return the result after a step t to first order: its predictors, or else its map."""
-        if isinstance(self.loss, str) and self.objective.traits.predicts == LOSSES[self.loss][0]:
+        if predicts:
             problem, M = derivative.optimum_at(t)
             maps, means = problem.maps(M), problem.mean_at(M)
             return replace(result, mean=means[0], predictors=problem.predictors(M, maps, means))
-        return replace(
-            result, P=result.P + t * derivative.P, mean=result.mean + t * derivative.mean
-        )
+        P, mean = result.P + t * derivative.P, result.mean + t * derivative.mean
+        return replace(result, P=P, mean=mean)
 
-    def _measured(self, new: Part, old: Part) -> tuple[float, float]:
-        """Return the total loss, and its denominator: a count or the training mean's loss."""
-        if callable(self.loss):
-            found = np.asarray(self.loss(old.Y[0], old.y, new.Y[0], new.y))
-            if found.shape or found.dtype.kind not in "iufb" or not np.isfinite(found):
-                raise ObjectiveError(f"loss= returned {found!r}, expected a finite real number")
-            return float(found) * len(new.Y[0]), len(new.Y[0])
-        log = self.loss == "log"
-        scored = class_scores(new, old, probable=True) if log else response_scores(new, old)
-        if scored.log_loss is None:
-            assert scored.reference is not None
-            return -float(np.sum(scored.values)), -float(np.sum(scored.reference))
-        if not np.isfinite(scored.log_loss).all():
-            raise DataError(
-                "a class of a held-out sample is missing in the training samples of its fold: "
-                "expected folds= with every class in the training samples"
+    gradient = []
+    for name, value in parameters.items():
+        for unit in np.eye(value.size):
+            if name == SCALES:
+                moves = single(tuple(one.dense() * unit for one in as_tuple(X)))
+                derivative = sensitivity.along(moves)
+            else:
+                step = value * unit.reshape(value.shape)
+                derivative = sensitivity.along(**{name: step if value.ndim else float(step)})
+            ahead, behind = (
+                measured(moved(derivative, t), 1.0 + t * unit if name == SCALES else None)[0]
+                for t in (_STEP, -_STEP)
             )
-        return float(np.sum(scored.log_loss)), len(scored.log_loss)
+            gradient.append((ahead - behind) / (2.0 * _STEP))
+    total, denominator = measured(result)
+    return total, gradient, denominator
+
+
+def _measured(loss: str | Loss, new: Part, old: Part) -> tuple[float, float]:
+    """Return the total loss, and its denominator: a count or the training mean's loss."""
+    if callable(loss):
+        found = np.asarray(loss(old.Y[0], old.y, new.Y[0], new.y))
+        if found.shape or found.dtype.kind not in "iufb" or not np.isfinite(found):
+            raise ObjectiveError(f"loss= returned {found!r}, expected a finite real number")
+        return float(found) * len(new.Y[0]), len(new.Y[0])
+    log = loss == "log"
+    scored = class_scores(new, old, probable=True) if log else response_scores(new, old)
+    if (logs := scored.log_loss) is None:
+        assert scored.reference is not None
+        return -float(np.sum(scored.values)), -float(np.sum(scored.reference))
+    if not np.isfinite(logs).all():
+        raise DataError(
+            "a class of a held-out sample is missing in the training samples of its fold: "
+            "expected folds= with every class in the training samples"
+        )
+    return float(np.sum(logs)), len(logs)
 
 
 def _with(objective: Objective, parameters: Mapping[str, Array]) -> Objective:
@@ -267,32 +258,38 @@ def tune(
             raise ArgumentError(f"initial {name} is {given!r}, expected {expected}")
     splits = Folds.of(sampled, folds, random_state).parts
     parts = [(sampled.part(training), sampled.part(held)) for training, held in splits]
-    held_out = _HeldOut(objective, parts, r, _loss(loss, sampled.data.y), at_first, evaluations)
-    start = np.zeros(sum(value.size for value in at_first.values()))
+    used = _loss(loss, sampled.data.y)
+    ends = np.cumsum([value.size for value in at_first.values()])
+    history: list[tuple[dict[str, Array], float]] = []
 
     def share_of_first(decades: Array) -> tuple[float, Array]:
-        value, gradient = held_out(decades)
-        unit = abs(held_out.history[0][1]) or 1.0
+        """Evaluate the loss from log10 of the parameters' ratios to the initial values."""
+        if len(history) == evaluations:
+            raise StopIteration
+        steps = zip(at_first.items(), np.split(decades, ends[:-1]), strict=True)
+        here = {name: first * 10.0 ** step.reshape(first.shape) for (name, first), step in steps}
+        value, gradient = held_out_loss(objective, parts, r, used, here)
+        history.append((here, value))
+        unit = abs(history[0][1]) or 1.0
         return value / unit, gradient / unit
 
     with warnings.catch_warnings(), suppress(StopIteration):
         warnings.simplefilter("ignore", errors.ConvergenceWarning)
         scipy.optimize.minimize(
             share_of_first,
-            start,
+            np.zeros(ends[-1]),
             jac=True,
             method="L-BFGS-B",
             options={"ftol": 1e-6, "gtol": 1e-6},  # larger tolerances stopped at saddle points
         )
-    best, value = min(held_out.history, key=lambda each: each[1])
-    own, scales = _with(objective, best), best.get(SCALES)
-    result = solve(own, _scaled(sampled.data.X, scales), r, y=sampled.data.y)
+    best, value = min(history, key=lambda each: each[1])
+    scales = best.get(SCALES)
+    result = solve(_with(objective, best), _scaled(sampled.data.X, scales), r, y=sampled.data.y)
     if scales is not None:
         result = undone(result, (1.0 / scales,))
     found = {name: each if each.ndim else float(each) for name, each in best.items()}
-    history = tuple(held_out.history)
-    kind = "loss" if callable(held_out.loss) else LOSSES[held_out.loss][1]
-    return Tuning(found, value, history, len(history) * len(parts), result, kind)
+    kind = "loss" if callable(used) else LOSSES[used][1]
+    return Tuning(found, value, tuple(history), len(history) * len(parts), result, kind)
 
 
 def _loss(loss: str | Loss | None, y: PerRow) -> str | Loss:

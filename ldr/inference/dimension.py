@@ -174,7 +174,7 @@ def dimension(
         raise ArgumentError(
             f"method={used!r} is for {' and '.join(_ONLY[used])}, got {objective.name!r}"
         )
-    limit = _largest(objective, null)
+    limit = _largest(objective, null, used)
     if most is not None:
         limit = min(whole("most", most, 1), limit)
     elif used in ("bic", "folds"):
@@ -216,9 +216,10 @@ def _natural(objective: Objective, null: Null) -> str:
     return "ladle" if objective.traits.stacks and not null.sampled.ordered else "folds"
 
 
-def _largest(objective: Objective, null: Null) -> int:
-    """Return the largest number of directions of the method."""
-    pair = pairs_of(objective, null)
+def _largest(objective: Objective, null: Null, rule: str) -> int:
+    """Return the largest number of directions of the method; tested are canonical correlations."""
+    free = rule == "folds" and objective.name == "orthogonal-lda"  # more directions than classes
+    pair = None if free else pairs_of(objective, null)
     most = min(view.shape[1] for view in (pair[:2] if pair else null.views))
     if objective.name not in _ONLY["bic"]:
         return most
@@ -275,7 +276,12 @@ def _by_folds(found: Path) -> Dimension:
             f"cross-validation cannot choose r for objective {objective.name!r}: its held-out "
             "score does not measure prediction. Use a method that predicts"
         )
-    chosen = f"chosen by rule={found.rule!r}; the best score is at r = {found.best}"
-    notes = (f"score: {found.scored_by}", chosen, *found.notes)
+    if found.rule == "best":
+        how, threshold = "the best score", None
+    else:
+        how, threshold = "the smallest r within one standard error of the best", found.threshold
+    notes = (f"score: {found.scored_by}", f"r: {how} (r = {found.best})", *found.notes)
     steps, scores = np.array(found.dimensions), found.pooled
-    return Dimension(objective, found.chosen, "folds", "held-out score", steps, scores, None, notes)
+    return Dimension(
+        objective, found.chosen, "folds", "held-out score", steps, scores, threshold, notes
+    )

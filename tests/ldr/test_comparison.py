@@ -5,6 +5,7 @@ import sys
 import numpy as np
 import pandas
 import pytest
+from scipy import stats
 from sklearn.datasets import load_diabetes, load_linnerud
 from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
 from sklearn.linear_model import LinearRegression
@@ -62,9 +63,32 @@ def test_everything_is_fitted_inside_the_folds(wine):
         (lda.scores["accuracy"], "nearest mean"),
         (lda.heuristic_scores["accuracy, 5 nearest"], "heuristic"),
     ):
-        counts = [10 * np.sum(fold) / len(X) for fold in right[name]]
+        pooled = np.mean(np.concatenate(right[name]))
+        counts = [pooled + 10 * np.sum(fold - pooled) / len(X) for fold in right[name]]
         np.testing.assert_allclose(scores, counts, rtol=1e-12)
-        assert scores.mean() == pytest.approx(np.mean(np.concatenate(right[name])))
+        assert scores.mean() == pytest.approx(pooled)
+
+
+def test_folds_of_equal_scores_have_no_error():
+    """Whatever the sizes of the folds are: of a perfect score, and of Q2 of a linear response."""
+    rng = np.random.default_rng(0)
+    folds, Z = PredefinedSplit(np.repeat([0, 1, 2], [10, 20, 60])), rng.standard_normal((90, 3))
+    apart = Z + 50.0 * (np.arange(90) % 2)[:, None]
+    (classes,) = ldr.compare(["lda"], apart, np.arange(90) % 2, 1, folds=folds).methods
+    (response,) = ldr.compare(["least-squares"], Z, Z @ [1.0, 2.0, 3.0], 1, folds=folds).methods
+    for each in (classes.scores["accuracy"], response.scores["Q2"]):
+        np.testing.assert_allclose(each, 1.0, rtol=1e-10)
+
+
+def test_methods_that_are_not_significantly_worse_are_named():
+    found = ldr.compare(["lda", "nca", "wda", "pca"], X, labels, 2, starts=1)
+    best, near = found.findings[:2]
+    assert best.startswith("best accuracy: lda and")
+    scores = {m.name: m.scores["accuracy"] for m in found.methods}
+    for name, each in scores.items():
+        p = stats.ttest_rel(scores["lda"], each).pvalue
+        assert (name in near.split(": ")[1].split(", ")) == (name != "lda" and p > 0.05)
+    assert "nca" in near and "pca" not in near
 
 
 def test_scores_of_a_response():
@@ -197,6 +221,13 @@ def test_whole_groups_are_held_out():
         ldr.compare(["orthogonal-lda"], X, labels, folds=3, groups=people[:-1])
 
 
+def test_the_order_of_the_methods_does_not_change_the_folds():
+    """Stratified by labels, also if the first method accepts missing values."""
+    one, other = (ldr.compare(names, X, labels) for names in (["ppca", "pca"], ["pca", "ppca"]))
+    for a, b in zip(one.methods, other.methods[::-1], strict=True):
+        np.testing.assert_array_equal(a.scores["accuracy"], b.scores["accuracy"])
+
+
 @pytest.mark.parametrize(
     ("methods", "data", "y"),
     [
@@ -266,9 +297,14 @@ def test_a_fold_chooses_its_dimension_without_the_held_out_rows():
     assert found.methods[0].result.r == 2
     assert found.notes[0].endswith("of the training samples of each fold: r = 2, 1)")
     assert [ldr.solve("pca", rows[t], 0.9).r for t, _ in splitter.split()] == [2, 1]
-    ((name, scores),) = found.methods[0].scores.items()
-    fixed = [ldr.compare(["pca"], rows, r=r, folds=splitter).methods[0] for r in (2, 1)]
-    assert scores.tolist() == [one.scores[name][k] for k, one in enumerate(fixed)]
+    left = total = 0.0
+    for r, (training, held) in zip((2, 1), splitter.split(), strict=True):
+        scaler, result = StandardScaler().fit(rows[training]), ldr.solve("pca", rows[training], r)
+        Y, new = result.transform(rows[training]), result.transform(rows[held])
+        guess = LinearRegression().fit(Y, scaler.transform(rows[training])).predict(new)
+        left += np.sum((scaler.transform(rows[held]) - guess) ** 2)
+        total += np.sum(scaler.transform(rows[held]) ** 2)
+    assert found.methods[0].numbers["q2"] == pytest.approx(1 - left / total, rel=1e-10)
 
 
 def test_rows_alone_and_gaps():
@@ -366,7 +402,7 @@ def test_table_page_and_picture(wine, tmp_path):
     assert titles == ["orthogonal-lda", "orthogonal-lda: baseline", "pca"]
     wine.write_html(tmp_path / "page.html")
     page = (tmp_path / "page.html").read_text()
-    assert "0.989 +- 0.009" in page and "scores higher than the optimum" in page
+    assert "0.989 +- 0.007" in page and "scores higher than the optimum" in page
     assert wine.methods[0].result.directions.brief() in page
     assert page.count("<img") == 1 and "asked for" in page
     other = wine.plot(FRAME[::2], labels[::2])

@@ -89,7 +89,7 @@ def check_loops(name, data, checked=(1, 2)):
         options = {**options, "random_state": 0}
         path = ldr.path(name, X, [0, 1, 2], y=y, **options)
         how_many = ldr.dimension(name, X, y, method="folds", most=2, **options)
-        offered = how_many.scores.size  # of two classes orthogonal-lda has one direction
+        offered = how_many.scores.size  # of two classes lda has one direction
         np.testing.assert_array_equal(how_many.scores, path.pooled[:offered])
         assert how_many.r == path.chosen
         for k, r in ((r, r) for r in checked):
@@ -361,6 +361,21 @@ def test_best_at_the_edge_is_said():
     assert "the largest tried" in repr(also)
     with pytest.raises(ArgumentError, match="rule"):
         ldr.path("pls-regression", X, [1, 2], y=y, folds=5, rule="elbow")
+
+
+def test_dimension_tries_each_r_that_can_predict_better():
+    """orthogonal-lda has more directions than classes; further ones of lda are arbitrary."""
+    X, y = real_data.wine()
+    options = {"method": "folds", "random_state": 0, "standardise": True}
+    found = ldr.dimension("orthogonal-lda", X, y, most=4, **options)
+    assert list(found.candidates) == [0, 1, 2, 3, 4]
+    path = ldr.path("orthogonal-lda", X, range(5), y=y, folds=5, random_state=0, standardise=True)
+    assert found.threshold == path.pooled.max() - path.errors[np.argmax(path.pooled)]
+    assert found.r == np.argmax(found.scores >= found.threshold) == 2 < path.best
+    lda = ldr.dimension("lda", X, y, **options)
+    assert lda.r == lda.candidates[-1] == 2 and "may be better" not in repr(lda)
+    best = ldr.dimension("lda", X, y, rule="best", **options)
+    assert best.threshold is None and "r: the best score" in repr(best)
 
 
 def test_a_held_out_fold_does_not_limit_r():

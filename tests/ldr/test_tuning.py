@@ -13,7 +13,7 @@ from sklearn.pipeline import make_pipeline
 import ldr
 from ldr.errors import ArgumentError, DataError, ObjectiveError
 from ldr.objectives.data.opening import as_samples
-from ldr.tuning import _HeldOut
+from ldr.tuning import held_out_loss
 from tests.real_data import breast_cancer, standardised, wine
 
 
@@ -54,12 +54,14 @@ def test_gradients_are_those_of_the_loss(objective, start, loss):
     X, y = (array[::2] for array in wine())
     X, y = X[:, 3:7], y + 0.1 * X[:, 0] if loss == "squared" else y
     parts = [tuple((as_samples(X[a::2]), y[a::2]) for a in (0, 1))]
-    held_out = _HeldOut(objective, parts, 2, loss, start)
-    size = sum(value.size for value in start.values())
-    at = np.linspace(0.0, 0.1, size)
-    gradient = held_out(at)[1]
-    direction = np.linspace(1.0, 0.3, size)
-    ahead, behind = (held_out(at + t * direction)[0] for t in (1e-3, -1e-3))
+    ((name, first),) = start.items()
+    at, direction = np.linspace(0.0, 0.1, first.size), np.linspace(1.0, 0.3, first.size)
+
+    def evaluated(t):
+        here = {name: first * 10.0 ** (at + t * direction).reshape(first.shape)}
+        return held_out_loss(objective, parts, 2, loss, here)
+
+    gradient, (ahead, behind) = evaluated(0.0)[1], (evaluated(t)[0] for t in (1e-3, -1e-3))
     assert gradient @ direction == pytest.approx((ahead - behind) / 2e-3, rel=2e-5)
 
 
