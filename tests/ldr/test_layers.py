@@ -8,6 +8,7 @@ from ldr.errors import ArgumentError, DataError
 from ldr.objectives import REGISTRY
 from ldr.objectives.data.data import as_tuple
 from ldr.sensitivity.equations import Given, equations, moved, regular, statement_of
+from ldr.sensitivity.rule import compile_quickly
 from tests.ldr.test_sensitivity import inner, like
 from tests.objectives import methods
 
@@ -68,9 +69,10 @@ def test_equations_vanish_at_the_optimum_alone(key):
     given = Given([jax.numpy.asarray(each) for each in as_tuple(X)], y)
     stated = statement_of(result.objective, given, 2)
     T = [P.T for P in optimum.problem.maps(optimum.M)]
+    left_over = jax.jit(lambda T, X: equations(stated, T, X), **compile_quickly())
     for away, small in ((0.0, True), (1e-3, False)):
         near = [each + away * np.abs(each).max() * np.tri(*each.shape) for each in T]
-        left = np.concatenate([np.ravel(each) for each in equations(stated, near, given.X)])
+        left = np.concatenate([np.ravel(each) for each in left_over(near, given.X)])
         assert bool(np.abs(left).max() < 1e-9) is small
 
 
@@ -83,12 +85,15 @@ def test_equations_that_do_not_determine_an_optimum_are_refused():
         ldr.objective(function, manifold="euclidean")
         for function in (lambda M, X: 0.0 * (X @ M).sum(), lambda M, X: ((X @ M - 1.0) ** 2).sum())
     )
-    given, T = Given([methods.X]), np.ones((methods.X.shape[1], 2))
-    _, *known = moved(flat, [T], given, given)
-    assert not regular(*known, [T])
-    _, *known = moved(bowl, [T], given, given)
+    T = np.ones((methods.X.shape[1], 2))
+
+    def of(objective):
+        known = lambda X: moved(objective, [T], Given([X]), Given([X]))[1:]  # noqa: E731
+        return regular(*jax.jit(known, **compile_quickly())(methods.X), [T])
+
+    assert not of(flat)
     with pytest.raises(DataError, match="the derivative of the optimum cannot be computed"):
-        regular(*known, [T])
+        of(bowl)
 
 
 @pytest.mark.slow
@@ -287,7 +292,7 @@ def test_projectors_have_derivatives_where_components_tie(weighted):
     if weighted:  # which has first derivatives only
         assert inner(slope(X), dX) == pytest.approx(inner(expected, C))
         return
-    both = jax.jit(lambda X: jax.jvp(slope, (X,), (dX,)))
+    both = jax.jit(lambda X: jax.jvp(slope, (X,), (dX,)), **compile_quickly())
     (found, again), (ahead, _), (behind, _) = (both(X + t * dX) for t in (0.0, 1e-4, -1e-4))
     assert inner(found, dX) == pytest.approx(inner(expected, C))
     np.testing.assert_allclose(again, (ahead - behind) / 2e-4, atol=1e-6)

@@ -690,9 +690,9 @@ def test_weights_of_edges_whatever_the_order_of_the_rows(heat, length):
     degrees = W.sum(axis=1)[:, None] * Y
     for of, expected in ((0, degrees - W @ Y), (1, degrees)):
         K = Heated.of(found[of], X)
+        rate = jax.jit(lambda X, dX, K=K: jax.jvp(lambda X: K(Y, X), (X,), (dX,))[1])
         with float64():
-            _, moved = jax.jvp(lambda X, K=K: K(Y, X), (X,), (dX,))
-        assert relative(moved, expected) < 1e-7
+            assert relative(rate(X, dX), expected) < 1e-7
 
 
 def parameters_moved(result, X, y, direction, moved, h=1e-4):
@@ -900,7 +900,7 @@ def test_influence_tells_what_leaving_rows_out_does(name, data, parameters):
     series = name in ("orthogonal-maf", "tica", "maf", "sfa")
     result = ldr.solve(name, X, 2, y=y, tolerance=1e-12, random_state=0, **parameters)
     influence = result.sensitivity(X, y).influence()
-    rows = np.arange(2, len(X), 4 if series else 6)
+    rows = np.arange(2, len(X), 8 if series else 12)
     options = {**parameters, "certify": False, "tolerance": 1e-12}
     if result.solver != "closed-form":
         options |= {"start": result.M, "starts": 1}

@@ -94,16 +94,6 @@ class ForgetsWeights(PCA):
         return super().bind(replace(data, views=views), r)
 
 
-@ldr.objective(manifold="grassmann", sense="min", sum_over_rows=True)
-def residual(M, X):
-    return jnp.sum((X - X @ M @ M.T) ** 2)
-
-
-def test_weights_of_sums_over_rows_of_ones_own():
-    assert residual.traits.weighted
-    ldr.testing.weights_count_equal_rows(Case(residual, X, 2))
-
-
 @pytest.mark.parametrize(
     ("wrong", "said"),
     [

@@ -418,6 +418,7 @@ def test_sums_over_rows_of_ones_own(tmp_path):
     def spread(M, X, y):
         return jnp.sum((1.0 + y**2) * jnp.sqrt(1.0 + jnp.sum((X @ M) ** 2, axis=1)))
 
+    assert spread.traits.weighted
     rows = np.repeat(np.arange(N), WHOLE.astype(int))
     expected = ldr.solve(spread, X[rows], 2, y=RESPONSE[rows], random_state=0)
     np.save(tmp_path / "X.npy", X)
