@@ -73,6 +73,10 @@ RENAMED_CLASSES = {f"Classical{name}": name for name in ("LDA", "CCA", "MAF", "G
 CHANGED_CLASSES = {name: f"Orthogonal{name}" for name in RENAMED_CLASSES.values()}
 
 
+# Arguments of `ldr.solve` and other functions that are often misspelt.
+_OF_ANY_METHOD = ("standardise", "sample_weight", "random_state", "max_iterations", "tolerance")
+
+
 def current_name(name: str) -> str:
     """Return the current name of a method, with a warning for changed names of version 0.9."""
     return _current(name, RENAMED, CHANGED)
@@ -140,8 +144,11 @@ def named(name: str, **parameters: object) -> Objective:
     for parameter in parameters:
         if parameter not in known:
             listed = ", ".join(known) if known else "none"
+            close = get_close_matches(parameter, [*known, *_OF_ANY_METHOD], n=1)
+            hint = f". Did you mean {close[0]!r}?" if close else ""
             raise ArgumentError(
-                f"objective {name!r} has no parameter {parameter!r}; its parameters are: {listed}"
+                f"objective {name!r} has no parameter {parameter!r}; its parameters are: "
+                f"{listed}{hint}"
             )
     return cls(**parameters)
 

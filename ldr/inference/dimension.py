@@ -14,6 +14,7 @@ from ldr.inference.hypothesis_tests import Null, PermutationTest, pairs_of, perm
 from ldr.inference.many import gathered, optima
 from ldr.inputs import as_generator, as_objective
 from ldr.objectives.objective import Objective
+from ldr.objectives.parameters import Need
 from ldr.paths import Path, path
 from ldr.solvers.checks import Pickled, choice, number, whole
 from ldr.solvers.deadline import complete
@@ -70,14 +71,15 @@ class Dimension(Pickled):
         return dimension(self, ax=ax)
 
     def __repr__(self) -> str:
+        shown = len(self.scores) if self.threshold is None else self.r + 2
         columns = {
-            "    r": [f"{r:5d}" for r in self.candidates],
-            self.criterion: [text(score) for score in self.scores],
+            "    r": [f"{r:5d}" for r in self.candidates[:shown]],
+            self.criterion: [text(score) for score in self.scores[:shown]],
         }
         if self.threshold is not None:
             bars = np.broadcast_to(self.threshold, self.scores.shape)
-            columns["threshold"] = [text(bar, ".4g") for bar in bars]
-        columns[""] = ["<" if r == self.r else "" for r in self.candidates]
+            columns["threshold"] = [text(bar, ".4g") for bar in bars[:shown]]
+        columns[""] = ["<" if r == self.r else "" for r in self.candidates[:shown]]
         head = f"{self.objective!r}: {self.r} direction{'s' * (self.r != 1)}, by {self.rule}"
         return "\n".join([head, *beside(columns), *(f"  {note}" for note in self.notes)])
 
@@ -113,7 +115,8 @@ def dimension(
       predicts, r = 0 (the mean or the largest class) is also a candidate.
     - "parallel": Horn's parallel analysis of the correlation matrix (pca).
 
-    The default is the first applicable one of: bic, parallel, permutation (cca, lda), ladle, folds.
+    The default is the first applicable one of: bic, parallel, permutation (cca, lda), ladle,
+    permutation (methods of a response that do not predict, such as save), folds.
 
     Source: Luo and Li 2016 (ladle).
 
@@ -213,7 +216,10 @@ def _natural(objective: Objective, null: Null) -> str:
             return rule
     if pairs_of(objective, null) is not None and objective.name != "sir":
         return "permutation"
-    return "ladle" if objective.traits.stacks and not null.sampled.ordered else "folds"
+    if null.sampled.ordered:
+        return "folds"
+    scored = objective.traits.predicts or Need.RESPONSE not in objective.needs
+    return "ladle" if objective.traits.stacks else "folds" if scored else "permutation"
 
 
 def _largest(objective: Objective, null: Null, rule: str) -> int:
@@ -231,7 +237,8 @@ def _by_permutation(found: PermutationTest, level: float) -> Dimension:
     if found.p_values is None:
         raise ArgumentError(
             "method='permutation' requires a score of each direction, but objective "
-            f"{found.objective.name!r} has one score of all directions: use method='folds'"
+            f"{found.objective.name!r} has one score of all directions, which "
+            "ldr.permutation_test tests"
         )
     p = np.array(found.p_values)
     r, steps = int(np.sum(np.cumprod(p <= level))), np.arange(1, len(p) + 1)
@@ -274,7 +281,7 @@ def _by_folds(found: Path) -> Dimension:
     if found.chosen is None:
         raise ArgumentError(
             f"cross-validation cannot choose r for objective {objective.name!r}: its held-out "
-            "score does not measure prediction. Use a method that predicts"
+            "score does not measure prediction. Use method='permutation', or a method that predicts"
         )
     if found.rule == "best":
         how, threshold = "the best score", None

@@ -590,7 +590,9 @@ class ParametricTest(Pickled):
             "  given": [f"{each.step:7d}" for each in tests],
             "statistic": [each.name for each in tests],
             "value": [text(each.value, ".5g") for each in tests],
-            "law": [f"{each.law}({', '.join(f'{df:.5g}' for df in each.df)})" for each in tests],
+            "distribution": [
+                f"{each.law}({', '.join(f'{df:.5g}' for df in each.df)})" for each in tests
+            ],
             "p-value": [text(each.p_value, ".3g") for each in tests],
         }
         head, notes = f"{self.objective!r}: is there more than so many directions?", []

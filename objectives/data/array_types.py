@@ -95,7 +95,8 @@ def open_frame(frame: Given, name: str) -> tuple[Cells, tuple[str, ...]]:
     for column, dtype in zip(names, frame.dtypes, strict=True):
         if not _is_real_dtype(dtype):
             raise DataError(
-                f"{name} has a column {column!r} of type {dtype}; numeric columns were expected"
+                f"{name} has a column {column!r} of type {dtype}; numeric columns were expected: "
+                "omit the column, or encode it as numbers"
             )
     array = np.asarray(frame.to_numpy())
     if array.dtype.kind not in REAL_KINDS:

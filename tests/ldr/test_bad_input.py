@@ -115,6 +115,7 @@ ARGUMENTS = [
         leg=1,
     ),
     case(r"'pca' has no parameter 'lag'", "pca", lag=1),
+    case(r"'pca' has no .*Did you mean 'standardise'\?", "pca", standardize=True),
     case(r"an instance, PCA\(\), not the class", ldr.objectives.PCA),
     case(r"decorate a function with @ldr.objective", len),
     case(r"unknown argument 'lag'", ldr.objectives.OrthogonalMAF(), lag=2),

@@ -523,12 +523,26 @@ def test_the_ladle_draws_whole_groups():
     assert np.abs(by_groups - alone).max() < 0.5 * np.abs(by_rows - alone).max()
 
 
+def test_directions_of_save_are_counted_by_permutation():
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((200, 4))
+    found = ldr.dimension("save", X, X[:, 0] ** 2, most=3, permutations=99, random_state=0)
+    assert found.rule == "permutation" and found.r == 1
+    assert len(found.scores) == 3 and repr(found).count("\n") == 4  # a head, titles and 3 rows
+
+
+def test_candidates_after_the_chosen_one_are_not_all_printed():
+    wide = np.random.default_rng(0).standard_normal((30, 20))
+    found = ldr.dimension("pca", wide, random_state=0)
+    assert len(repr(found).splitlines()) <= found.r + 4 and len(found.scores) == 20
+
+
 def test_a_description_chooses_no_dimension():
     path = ldr.path("lpp", WINE, [1, 2], folds=3, random_state=0)
     assert path.best is None and path.chosen is None and np.isfinite(path.pooled).all()
     assert "no r is chosen" in repr(path) and "best score" not in repr(path)
     assert path.plot().axes
-    with pytest.raises(ArgumentError, match="score does not measure prediction"):
+    with pytest.raises(ArgumentError, match=r"measure prediction\. Use method='permutation'"):
         ldr.dimension("lpp", WINE, method="folds", most=2, random_state=0)
 
 

@@ -256,7 +256,7 @@ REFUSED = [
     (np.ma.masked_array(np.zeros((3, 2))), "masked array"),
     (sp.csr_array(np.zeros((3, 2), dtype=complex)), "must hold real numbers"),
     (sp.csr_array((1, 3)), "at least 2"),
-    (pandas.DataFrame({"a": [1, 2], "b": ["x", "y"]}), "column 'b' of type .*numeric"),
+    (pandas.DataFrame({"a": [1, 2], "b": ["x", "y"]}), "column 'b' of type .*numeric.*encode it"),
     (pandas.DataFrame({"a": [1, 2], "when": pandas.to_datetime([1, 2])}), "column 'when'"),
     (pandas.DataFrame({"a": pandas.Categorical([1, 2])}), "column 'a' of type category"),
     (pandas.Series([1.0, 2.0]), "X must be 2-D"),
