@@ -38,7 +38,7 @@ from ldr.objectives.data.sample_metadata import (
 from ldr.objectives.data.stored import AccumulatedSamples
 from ldr.objectives.objective import Objective
 from ldr.objectives.parameters import OF_Y, Need
-from ldr.objectives.prediction import LinearPredictor
+from ldr.objectives.prediction import ClassPredictor, LinearPredictor
 from ldr.objectives.statistics.scatters import Variation
 from ldr.observers import Log, Progress
 from ldr.projecting import predicted, views_of
@@ -425,6 +425,8 @@ class Projection(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
                     options["observers"] = [*options["observers"], follower]
                 result = solve(objective, data, r, **options)
             self.result_ = result.rotate(self.rotation) if self.rotation else result
+            for name in self.__dict__.pop("_names", ()):  # attributes of an earlier fit
+                self.__dict__.pop(name, None)
         except (ArgumentError, DataError, SingularError) as error:  # add X's shape to the message
             shape = f"n_samples = {as_tuple(samples)[0].n}, n_features = {self.n_features_in_}"
             raise type(error)(f"{error} ({shape})") from error
@@ -433,11 +435,14 @@ class Projection(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
         return self
 
     def _set(self, rows: Samples, found: dict[str, Argument]) -> None:
-        """Set attributes in the precision of the rows; remove those that are None."""
-        for name, value in found.items():
-            self.__dict__.pop(name, None)
-            if value is not None:
-                setattr(self, name, in_precision_of(rows, value))
+        """Set attributes, except those that are None, in the precision of the rows."""
+        kept = {
+            name: value if name == "classes_" else in_precision_of(rows, value)
+            for name, value in found.items()
+            if value is not None
+        }
+        vars(self).update(kept)
+        self._names = [*getattr(self, "_names", ()), *kept]
 
     def _follower(self) -> Progress | Log:
         """Return `Progress` on a terminal; elsewhere `Log`, with a line for each iteration."""
@@ -461,7 +466,9 @@ class Projection(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
     def _predicted(self, X: Rows, question: str = "predict") -> Array:
         check_is_fitted(self)
         samples = self._samples(self._known_objective(), X, reset=False)
-        return in_precision_of(samples, predicted(self.result_, samples, 0, question))
+        found = predicted(self.result_, samples, 0, question)
+        classes = question == "predict" and isinstance(self.result_.predictors[0], ClassPredictor)
+        return found if classes else in_precision_of(samples, found)
 
     @property
     def _variation(self) -> Variation:

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from functools import partial
 from operator import add
-from typing import TYPE_CHECKING, Self
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 from scipy.special import log_softmax
@@ -30,7 +30,7 @@ from ldr.solvers.checks import choice, flag
 from ldr.solvers.errors import ArgumentError, DataError, SingularError, warn
 from ldr.solvers.manifolds import Array
 from ldr.trial_layout import Trials, as_trials, log_mean_power
-from ldr.types import Argument, PerRow, PerView, Rows
+from ldr.types import Argument, PerRow, PerView, Rows, XandY
 
 if TYPE_CHECKING:
     from sklearn.utils import Tags
@@ -159,6 +159,7 @@ class Discriminates(Classifies):
         if weights is not None:
             counted = replace(rows, marks=Marks(as_array(weights).astype(np.float64)))
         sums = counted.reduce(partial(_sums, classes=len(classes)), add, codes)
+        sums = sums[np.isin(classes, self.classes_)]  # without classes of weight zero
         with np.errstate(invalid="ignore"):  # the mean of a class without samples is 0/0
             means = sums[:, :-1] / sums[:, -1:]
         found = {"means_": means, "xbar_": self.priors_ @ means, "covariance_": None}
@@ -178,13 +179,13 @@ class Discriminates(Classifies):
         sizes = np.bincount(codes, weights)
         if priors.shape != sizes.shape:
             raise ArgumentError(f"priors has shape {priors.shape}, expected {sizes.shape}")
-        if not np.all(priors > 0):
+        if not np.all((priors > 0) | (sizes == 0)):
             raise ArgumentError(
                 f"priors must be non-negative, and positive for classes with samples, got {priors}"
             )
         if abs(priors.sum() - 1.0) > 1e-5:
             warn("The priors do not sum to 1. Renormalizing", UserWarning)
-        shares = priors / priors.sum() * sizes.sum() / sizes
+        shares = priors / priors[sizes > 0].sum() * sizes.sum() / np.where(sizes > 0, sizes, 1)
         return weights * shares[codes]
 
     def _within(self, objective: Objective, data: Data) -> Array:
@@ -486,6 +487,19 @@ class OfTrials(Projection):
     """
 
     features: str
+    _times: int
+
+    def _given(
+        self, objective: Objective, X: Rows, y: PerRow, background: Rows, **rows: Any
+    ) -> XandY:
+        X = as_trials(X)
+        if rows["reset"]:
+            self._times = len(X.rows) // len(X) if isinstance(X, Trials) else 1
+        return super()._given(objective, X, y, background, **rows)
+
+    @property
+    def _n_features_out(self) -> int:
+        return self.result_.r * (self._times if self.features == "flat" else 1)
 
     def _attributes(self) -> dict[str, Argument]:
         (loadings,) = loadings_of(self.result_)
@@ -507,7 +521,8 @@ class OfTrials(Projection):
         found = as_trials(X)
         if not isinstance(found, Trials):
             return super().transform(X)
-        Y = np.asarray(super().transform(found.rows))
+        samples = self._samples(self._known_objective(), found.rows, reset=False)
+        Y = in_precision_of(samples, self._projected(samples))
         if self.features == "power":
             return in_precision_of(X, log_mean_power(Y, found.ids))
         lengths = np.bincount(found.ids)

@@ -1,5 +1,7 @@
 """Attributes and methods that scikit-learn's estimators have: the same names, the same numbers."""
 
+from contextlib import nullcontext
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -337,3 +339,34 @@ def test_annotated_data_are_their_matrix_with_names():
     assert ldr.LDA(2).fit(given, y).score(given, y) == ldr.LDA(2).fit(X, y).score(X, y)
     with pytest.raises(ArgumentError, match="the order of the fit"):
         result.transform(Annotated(X, names[::-1], cells))
+
+
+@pytest.mark.parametrize("estimator", [ldr.LDA, ldr.OrthogonalLDA])
+@pytest.mark.parametrize("priors", [None, [0.3, 0.6, 0.1]])
+def test_a_class_without_weight_is_left_out(estimator, priors):
+    known = y < 2
+    weights = known.astype(float)
+    with nullcontext() if priors is None else pytest.warns(UserWarning, match="do not sum"):
+        other = estimator(1, priors=priors and priors[:2]).fit(X[known], y[known])
+    found = estimator(1, priors=priors).fit(X, y, sample_weight=weights)
+    assert found.classes_.tolist() == [0, 1]
+    for name in ("means_", "xbar_", "priors_", "scalings_"):
+        np.testing.assert_allclose(getattr(found, name), getattr(other, name), rtol=1e-9)
+
+
+def test_attributes_of_an_earlier_fit_are_removed():
+    estimator = ldr.Reducer("pca").fit(X)
+    assert hasattr(estimator, "explained_variance_")
+    estimator.set_params(objective=ldr.objectives.LDA()).fit(X, y)
+    new = ldr.Reducer(ldr.objectives.LDA()).fit(X, y)
+    assert vars(estimator).keys() == vars(new).keys()
+    oblique = ldr.PCA(2).fit(X).set_params(rotation="oblimin").fit(X)
+    assert not hasattr(oblique, "explained_variance_")
+
+
+def test_classes_are_not_rounded_with_rows_of_float32():
+    rows, dates = X.astype(np.float32), 20240101.0 + y
+    for estimator in (ldr.LDA(), ldr.Reducer(ldr.objectives.LDA())):
+        found = estimator.fit(rows, dates).predict(rows)
+        assert found.dtype == np.float64 and np.mean(found == dates) > 0.9
+    assert ldr.LDA().fit(rows, dates).classes_.tolist() == [20240101, 20240102, 20240103]
