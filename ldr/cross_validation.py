@@ -151,7 +151,7 @@ class Part:
     @property
     def rows(self) -> Array:
         """Samples of the only view, or of the last view, which is predicted from the first."""
-        return np.asarray(self.views[-1].dense())
+        return self.views[-1].in_memory().dense_if_few()
 
     @property
     def response(self) -> Array:
@@ -211,7 +211,7 @@ def _likelihood(new: Part, old: Part | None) -> HeldOut:
     values = result.model.score_samples(X)[:, None]
     if old is None:
         return HeldOut(LIKELIHOOD, values, new.weights)
-    Z = np.asarray(old.featured().dense())
+    Z = old.featured().in_memory().dense_if_few()
     w = old.weights[:, None] * ~np.isnan(Z)
     counts, unit = w.sum(axis=0), 1.0 if result.scale is None else result.scale
     mean = np.nansum(w * Z, axis=0) / counts
@@ -219,7 +219,7 @@ def _likelihood(new: Part, old: Part | None) -> HeldOut:
     if of_features(result.objective).name == "ppca":  # in ppca all columns share one noise variance
         squares, counts = squares.sum(), counts.sum()
     variance = squares / counts * unit**2
-    terms = np.log(2 * np.pi * variance) + (np.asarray(X.dense()) - mean) ** 2 / variance
+    terms = np.log(2 * np.pi * variance) + (X.in_memory().dense_if_few() - mean) ** 2 / variance
     return HeldOut(LIKELIHOOD, values, new.weights, -0.5 * np.nansum(terms, axis=1)[:, None])
 
 
@@ -336,7 +336,7 @@ def _objective_value(new: Part) -> float:
 
 def _mirrored(samples: Samples, mean: Array) -> Samples:
     """Subtract a mean, and append the negated samples as further trials; halve the weights."""
-    Z = np.asarray(samples.dense()) - mean
+    Z = samples.in_memory().dense_if_few() - mean
     codes = None if samples.marks is None else samples.marks.codes
     codes = np.zeros(len(Z), dtype=np.intp) if codes is None else codes
     weights = np.ones(len(Z)) if samples.weights is None else samples.weights

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+import scipy.sparse as sp
 from sklearn.cross_decomposition import PLSRegression
 from sklearn.datasets import load_diabetes, load_iris, load_wine
 from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
@@ -528,3 +529,20 @@ def test_trials_are_classified_by_their_time_courses():
     X[:, 0] += 4 * np.where(labels == 0, 1, -1)[:, None] * course
     path = ldr.path("xdawn", ldr.trials(X), [1], y=labels, folds=3, random_state=0)
     assert path.accuracy[0] == 1.0
+
+
+@pytest.mark.parametrize("name", ["ppca", "fa", "pca", "maf", "reduced-rank-regression"])
+def test_sparse_samples_are_scored_as_dense_samples(name):
+    X = np.cumsum(rng.standard_normal((80, 5)), axis=0)
+    Z = sp.csr_array(X)
+    given = ((X, X[:, ::2]), (Z, Z[:, ::2])) if name.startswith("reduced") else (X, Z)
+    dense, sparse = (ldr.path(name, each, [1, 2], folds=4, random_state=0) for each in given)
+    np.testing.assert_allclose(sparse.scores, dense.scores, rtol=1e-6)
+    found, expected = (
+        ldr.compare([name], each, r=1, random_state=0).methods[0].scores for each in reversed(given)
+    )
+    for each in expected:
+        np.testing.assert_allclose(found[each], expected[each], rtol=1e-6, atol=1e-6)
+    assert ldr.score(ldr.solve(name, given[1], 1), given[1]) == pytest.approx(
+        ldr.score(ldr.solve(name, given[0], 1), given[0]), rel=1e-6
+    )
