@@ -7,6 +7,7 @@ import io
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date
+from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -216,7 +217,7 @@ def _headline(result: Result) -> Iterator[tuple[str, str]]:
 
 
 _CLAIMS = {
-    "global": "No projection is better: this is proved.",
+    "global": "No projection is better by more than {gap:.2g}.",
     "restricted": "No projection in the subspace of the table is better; one outside may be.",
     "bound": "No projection is better by more than {gap:.3g}; this one may be the best.",
     "local": "No nearby projection is better; a distant projection may be.",
@@ -273,6 +274,9 @@ def _pictures(result: Result, X: Rows, y: PerRow) -> Iterator[tuple[str, str, Fi
         yield "Convergence", caption, plots.convergence(result)
 
 
+_LISTED = 40  # entries of an array, such as a number for each wavelength
+
+
 def _table(summary: Mapping[str, object], prefix: str = "") -> Iterator[tuple[str, str]]:
     """Names and values of all numbers; nested names are prefixed by their parent's name."""
     for key, value in summary.items():
@@ -284,6 +288,7 @@ def _table(summary: Mapping[str, object], prefix: str = "") -> Iterator[tuple[st
         elif isinstance(value, (list, tuple)):
             if value:
                 texts = (f"{x:.6g}" if isinstance(x, float) else str(x) for x in value)
-                yield name, ", ".join(texts)
+                more = f", ... ({len(value)} in all)" if len(value) > _LISTED else ""
+                yield name, ", ".join(islice(texts, _LISTED)) + more
         elif value is not None:
             yield name, str(value)

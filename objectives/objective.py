@@ -198,13 +198,13 @@ class Objective(Brief, Pickled, ABC):
 
 
 def chance_notes(objective: Objective, data: Data, d: int) -> list[str]:
-    """Return a message if samples are so few that noise would give nearly the same value."""
+    """Return a message if samples are so few that noise can give as good a value."""
     n = data.samples.n
     if n > d:
         return []
     ridge = "; ridge= reduces the influence of single rows" if hasattr(objective, "ridge") else ""
     return [
-        f"{n} rows of {d} columns: pure noise would reach nearly the same value, so that even a "
+        f"{n} rows of {d} columns: noise alone can reach as good a value, so that even a "
         "perfect value is no evidence. ldr.permutation_test compares it with the null "
         f"distribution, ldr.path(..., folds=5) scores held-out rows{ridge}"
     ]

@@ -119,6 +119,16 @@ def test_report_says_what_was_found_of_the_result(undrawn):
     assert "more than chance (ldr test)" not in report.text
 
 
+def test_report_of_spectra_lists_the_first_of_many_numbers(undrawn):
+    spectra = np.cumsum(np.random.default_rng(0).standard_normal((30, 70)), axis=1)
+    responses = spectra[:, [9, 50]]
+    result = ldr.solve("pls-regression", spectra, 2, y=responses)
+    text = Reader(html(result, spectra, responses)).text
+    assert "... (70 in all)" in text and f"{result.parameters['vip'][69]:.6g}" not in text
+    assert f"No projection is better by more than {result.certificate.gap:.2g}." in text
+    assert any("noise alone can reach" in note for note in result.notes)
+
+
 def test_what_is_not_known_of_a_result_is_not_said(undrawn):
     own = ldr.objective(lambda M, X: ((X @ M) ** 4).sum(), manifold="stiefel", sense="max")
     report = Reader(html(ldr.solve(own, X[:, :3], 1, certify=False, max_iterations=50), X[:, :3]))
