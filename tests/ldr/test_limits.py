@@ -168,7 +168,7 @@ def test_starts_that_were_not_solved_are_counted(workers, clock):
 def test_a_limit_ends_a_start_on_its_way_to_the_problem_as_a_limit(monkeypatch):
     """nca comes to its starts by annealing: what was found from the others is returned."""
     statuses = set()
-    for limit in range(20, 700, 17):
+    for limit in range(20, 700, 40):
         with monkeypatch.context() as patched:
             Clock(patched, a_look=1.0)
             statuses.add(ldr.solve("nca", X[:40, :3], 1, y=Y[:40], time_limit=limit).status)

@@ -38,16 +38,16 @@ def is_transposed(bound):
     return all(P.shape == N.T.shape and np.allclose(P, N.T, rtol=1e-8) for P, N in pairs)
 
 
-@pytest.mark.parametrize("cls", REGISTRY.values(), ids=list(REGISTRY))
-def test_a_docstring_describes_every_parameter_whichever_base_has_it(cls):
-    names = [field.name for field in dataclasses.fields(cls)]
-    for documented in (cls, ldr.estimators.ESTIMATORS[cls.name]):
-        entries = described(documented.__doc__)
-        assert [name for name in entries if name in names] == names
-        assert not any("See `" in entry for entry in entries.values())
-    assert cls.__doc__.count("\nSource: ") == 1
-    attributes = ldr.estimators.ESTIMATORS[cls.name].__doc__.split("Attributes\n")[1]
-    assert "explained_variance_" in attributes.split("See Also")[0]
+def test_a_docstring_describes_every_parameter_whichever_base_has_it():
+    for cls in REGISTRY.values():
+        names = [field.name for field in dataclasses.fields(cls)]
+        for documented in (cls, ldr.estimators.ESTIMATORS[cls.name]):
+            entries = described(documented.__doc__)
+            assert [name for name in entries if name in names] == names, cls
+            assert not any("See `" in entry for entry in entries.values()), cls
+        assert cls.__doc__.count("\nSource: ") == 1, cls
+        attributes = ldr.estimators.ESTIMATORS[cls.name].__doc__.split("Attributes\n")[1]
+        assert "explained_variance_" in attributes.split("See Also")[0], cls
 
 
 def test_what_nobody_set_is_not_shown():
@@ -97,30 +97,22 @@ def test_parameters_of_ones_own_bases_are_described_once():
     assert type(Further(shift=np.float32(2)).shift) is float
 
 
-@pytest.mark.parametrize("key", RANDOM)
-def test_the_map(key):
-    data, y, parameters = RANDOM[key]
-    objective = named(name_of(key), **parameters)
-    assert (
-        is_transposed(objective.bind(as_data(objective, data, y), 2)) == objective.traits.transposed
-    )
-    if "distances" not in objective.needs:
-        assert ldr.kernel(objective).traits.transposed == objective.traits.transposed
-    assert (2 * objective).traits.transposed == objective.traits.transposed
-
-
-@pytest.mark.parametrize("key", RANDOM)
-def test_sparse_data(key):
-    data, y, parameters = RANDOM[key]
-    objective = named(name_of(key), **parameters)
-    views = data if isinstance(data, tuple) else (np.nan_to_num(data),)
-    sparse = tuple(scipy.sparse.csr_array(view) for view in views)
-    given = as_data(objective, sparse if len(sparse) > 1 else sparse[0], y)
-    if objective.traits.sparse:
-        objective.bind(given, 2)
-    else:
-        with pytest.raises(DataError, match="X is sparse"):
+def test_the_map_and_sparse_data():
+    for key, (data, y, parameters) in RANDOM.items():
+        objective = named(name_of(key), **parameters)
+        transposed = objective.traits.transposed
+        assert is_transposed(objective.bind(as_data(objective, data, y), 2)) == transposed, key
+        if "distances" not in objective.needs:
+            assert ldr.kernel(objective).traits.transposed == transposed, key
+        assert (2 * objective).traits.transposed == transposed, key
+        views = data if isinstance(data, tuple) else (np.nan_to_num(data),)
+        sparse = tuple(scipy.sparse.csr_array(view) for view in views)
+        given = as_data(objective, sparse if len(sparse) > 1 else sparse[0], y)
+        if objective.traits.sparse:
             objective.bind(given, 2)
+        else:
+            with pytest.raises(DataError, match="X is sparse"):
+                objective.bind(given, 2)
 
 
 @pytest.mark.parametrize(

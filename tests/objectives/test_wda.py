@@ -207,13 +207,13 @@ def test_batches_of_classes_that_take_turns(tmp_path, monkeypatch):
     monkeypatch.setattr(pairwise, "BATCH_ROWS", 30)
     monkeypatch.setattr(pairwise, "_SAMPLE_ROWS", 60)
     rng = np.random.default_rng(0)
-    labels = np.arange(240) % 4  # the number of batches is a multiple of that of the classes
-    rows = rng.standard_normal((240, 5)) + 2.0 * np.eye(4, 5)[labels]
+    labels = np.arange(120) % 4  # the number of batches is a multiple of that of the classes
+    rows = rng.standard_normal((120, 5)) + 2.0 * np.eye(4, 5)[labels]
     np.save(tmp_path / "X.npy", rows)
     problem = bound("wda", tmp_path / "X.npy", y=labels)
     M = problem.random_point(rng)
     order = np.argsort(labels, kind="stable")
-    parts = [order[b::8] for b in range(8)]
+    parts = [order[b::4] for b in range(4)]
     expected = np.mean([ratio(rows[p] @ M, labels[p], 1.0) for p in parts])
     assert problem.reported(problem.at(M).value) == pytest.approx(expected, rel=1e-10)
     result = ldr.solve("wda", tmp_path / "X.npy", 2, y=labels, random_state=0)

@@ -36,7 +36,7 @@ def test_ties(seed, choices):
     np.testing.assert_allclose(symmetric_eigen(A)[0], np.sort(spectrum)[::-1], atol=1e-13)
 
 
-@pytest.mark.parametrize("seed", range(40))
+@pytest.mark.parametrize("seed", range(18))
 def test_a_factor_never_calls_a_singular_matrix_regular(seed):
     rng = np.random.default_rng(seed)
     k = int(rng.integers(1, 60))
