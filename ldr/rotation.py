@@ -11,6 +11,7 @@ import numpy as np
 from ldr.objectives.view import signs
 from ldr.solvers.checks import choice
 from ldr.solvers.errors import ArgumentError
+from ldr.solvers.linalg.rounding import FACTOR_ROUNDING
 from ldr.solvers.manifolds import Array
 from ldr.tables import Directions
 
@@ -46,7 +47,7 @@ def _orthomax(L: Array, weight: float) -> Array:
         A, old = scaled @ T, T
         U, _, Vt = np.linalg.svd(scaled.T @ (A**3 - weight * A * np.mean(A**2, axis=0)))
         T = U @ Vt
-        if float(np.abs(T - old).max()) <= 1e-12:  # the rotation T changes by rounding errors only
+        if float(np.abs(T - old).max()) <= FACTOR_ROUNDING:
             break
     return T
 

@@ -42,7 +42,7 @@ from ldr.sensitivity.derivative import carried
 from ldr.solvers import errors
 from ldr.solvers.checks import Pickled
 from ldr.solvers.errors import TimeLimitError
-from ldr.solvers.linalg.rounding import VALUE_ROUNDING
+from ldr.solvers.linalg.rounding import DIFFERENCE_STEP, VALUE_ROUNDING
 from ldr.solvers.manifolds import (
     Array,
     Euclidean,
@@ -556,8 +556,7 @@ def check_objective(objective: Objective, X: Rows, r: int = 2, *, y: PerRow = No
         test(Case(objective, X, r, y))
 
 
-# Step of second-order finite differences, and relative tolerance of their results.
-_STEP = 1e-5
+# Tolerance of second-order finite differences.
 _DIFFERENCED = 1e-8
 
 
@@ -610,8 +609,8 @@ def curve_leaves_along_its_vector_and_its_velocity_is_the_derivative(manifold: M
         assert_allclose(found, expected, atol=VALUE_ROUNDING)
     t = 0.7
     N, velocity = manifold.curve(M, V, t)
-    ends = [manifold.curve(M, V, t + h)[0] for h in (_STEP, -_STEP)]
-    difference = (ends[0] - ends[1]) / (2 * _STEP)
+    ends = [manifold.curve(M, V, t + h)[0] for h in (DIFFERENCE_STEP, -DIFFERENCE_STEP)]
+    difference = (ends[0] - ends[1]) / (2 * DIFFERENCE_STEP)
     # On a quotient manifold the projection removes the vertical part of the derivative.
     assert_allclose(velocity, manifold.project(N, difference), atol=_DIFFERENCED)
     assert_allclose(manifold.project(N, velocity), velocity, atol=VALUE_ROUNDING)
@@ -634,14 +633,14 @@ def hessian_is_the_derivative_of_the_gradient(manifold: Manifold) -> None:
         parts = zip(A, manifold.split(N), strict=True)
         return manifold.join([(B + B.T) @ part / 2.0 for B, part in parts])
 
-    ends = [manifold.curve(M, V, h)[0] for h in (_STEP, -_STEP)]
+    ends = [manifold.curve(M, V, h)[0] for h in (DIFFERENCE_STEP, -DIFFERENCE_STEP)]
     ends = [manifold.gradient(N, times(N)) for N in ends]
     S = manifold.multiplier(M, times(M))
 
     def hessian(U: Array) -> Array:
         return manifold.hessian(M, S, U, times(U))
 
-    difference = manifold.project(M, (ends[0] - ends[1]) / (2 * _STEP))
+    difference = manifold.project(M, (ends[0] - ends[1]) / (2 * DIFFERENCE_STEP))
     assert_allclose(hessian(V), difference, atol=10 * _DIFFERENCED)
     U = manifold.random_tangent(M, rng)
     assert_allclose(manifold.inner(M, U, hessian(V)), manifold.inner(M, hessian(U), V), atol=1e-12)

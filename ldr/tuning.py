@@ -25,6 +25,7 @@ from ldr.sensitivity.derivative import Derivative, parameter, with_parameters
 from ldr.solvers import errors
 from ldr.solvers.checks import Pickled, choice, whole
 from ldr.solvers.errors import ArgumentError, DataError, ObjectiveError
+from ldr.solvers.linalg.rounding import DIFFERENCE_STEP
 from ldr.solvers.manifolds import Array
 from ldr.solving import solve
 from ldr.types import PerRow, Rows, Splitter, XandY
@@ -35,8 +36,6 @@ SCALES = "scales"
 Loss = Callable[[Array, PerRow, Array, PerRow], float]
 # Map from a loss to the kind of y that it suits, and to the loss's title in the printed table.
 LOSSES = {"log": ("classes", "log loss (nats a sample)"), "squared": ("response", "1 - Q2")}
-# Step of central differences in log parameters: truncation and rounding errors are near 1e-10.
-_STEP = 1e-5
 
 
 @dataclass(frozen=True)
@@ -134,9 +133,9 @@ def _of_fold(
                 derivative = sensitivity.along(**{name: step if value.ndim else float(step)})
             ahead, behind = (
                 measured(moved(derivative, t), 1.0 + t * unit if name == SCALES else None)[0]
-                for t in (_STEP, -_STEP)
+                for t in (DIFFERENCE_STEP, -DIFFERENCE_STEP)
             )
-            gradient.append((ahead - behind) / (2.0 * _STEP))
+            gradient.append((ahead - behind) / (2.0 * DIFFERENCE_STEP))
     total, denominator = measured(result)
     return total, gradient, denominator
 

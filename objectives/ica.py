@@ -38,6 +38,7 @@ from ldr.objectives.statistics.sums import counted_rows
 from ldr.objectives.trials import inverse_in_pairs
 from ldr.objectives.view import Axes
 from ldr.solvers.linalg.eigen import symmetric_eigen
+from ldr.solvers.linalg.rounding import FACTOR_ROUNDING
 from ldr.solvers.manifolds import Array, Euclidean, Manifold, Stiefel
 from ldr.solvers.problem import Point, Preconditioner
 
@@ -141,7 +142,7 @@ def _apart(M: Array, found: Array) -> Array:
     for _ in range(2):  # repeating the orthogonalisation removes rounding errors
         M = M - found @ (found.T @ M)
         lengths = np.linalg.norm(M, axis=0)
-        gone = lengths < 1e-12
+        gone = lengths < FACTOR_ROUNDING
         if gone.any():  # a new column lies in the span of the earlier columns
             rest = np.linalg.svd(found, full_matrices=True)[0][:, found.shape[1]]
             M = np.where(gone, rest[:, None], M)

@@ -50,7 +50,7 @@ from ldr.sensitivity.matrices import of_matrices
 from ldr.sensitivity.optimum import Observed, Optimum, Rate, matrix_of
 from ldr.sensitivity.rule import Known, TracedRows, computed, rate_of_gradient, slope_in_X
 from ldr.solvers.errors import ArgumentError, SingularError
-from ldr.solvers.linalg.rounding import TIED
+from ldr.solvers.linalg.rounding import FACTOR_ROUNDING, TIED
 from ldr.solvers.manifolds import Array
 from ldr.solvers.manifolds.manifold import sym
 from ldr.solvers.second_order import HessianInverse
@@ -381,7 +381,8 @@ def robust_pca(optimum: Optimum, objective: Objective, data: Data) -> TracedRows
     Z, (view,), loss = problem.X, problem.views, problem.loss
     lengths = np.linalg.norm(Z, axis=1)
     least = objective.epsilon * median(lengths)
-    if not lengths.min() > 1e-12 * lengths.mean():  # the length of a zero row has no derivative
+    # The length of a zero row has no derivative.
+    if not lengths.min() > FACTOR_ROUNDING * lengths.mean():
         return None
     if isinstance(loss, Huber) and not loss.threshold > least:
         return None

@@ -13,3 +13,5 @@ FACTOR_ROUNDING = 1e-12
 TIED = 1e-10
 # A variance is zero, or a vector lies in a subspace, if less than this share of it is left.
 EMPTY = 1e-10
+# Step of central differences of functions of size 1: truncation and rounding errors are near 1e-10.
+DIFFERENCE_STEP = 1e-5
