@@ -279,7 +279,8 @@ class White(Reference):
         if np.all(np.abs(self.lost.T @ P) <= _AWAY * terms):
             return self._value(self.inside, P)
         found = [self._value(self.all, P)]
-        if result.certificate.message.startswith("within"):
+        certificate = result.certificate
+        if certificate.kind == "restricted" or certificate.message.startswith("within"):
             # The range of the claim is known to rounding only: S is of either's white rows.
             found.append(self._value(self.inside, P))
         return min(found, key=lambda each: abs(each[0] - result.value))

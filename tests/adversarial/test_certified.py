@@ -82,6 +82,7 @@ ONCE_REFUTED = [
     ("lda", 41, 81001),
     ("pls-regression", 3, 82001),
     ("save", 48, 72003),
+    ("save", 46, 94002),
     ("ssd", 14, 0),
     ("csp classes", 40, 41017),
     ("gcpca", 74, 31013),
