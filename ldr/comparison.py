@@ -124,9 +124,9 @@ class Comparison(Pickled):
             row |= {**_means(m.scores, m.numbers), "seconds": result.seconds}
             found.append(row)
             if m.heuristic_scores is not None:
-                means = _means(m.heuristic_scores, m.heuristic_numbers)
-                known = {"projection": "heuristic", "value": result.baseline, **means}
-                found.append({**dict.fromkeys(row), "method": m.name, **known})
+                known = {"method": m.name, "projection": "heuristic", "value": result.baseline}
+                known |= _means(m.heuristic_scores, m.heuristic_numbers)
+                found.append(dict.fromkeys(row) | known)
         return found
 
     @property
@@ -140,9 +140,9 @@ class Comparison(Pickled):
         records: list[Record] = []
         for m in self.methods:
             columns = m.result.directions.columns()
-            for k, row in enumerate(zip(*columns.values(), strict=True), start=1):
-                numbers = dict(zip(columns, map(float, row), strict=True))
-                records.append({"method": m.name, "direction": k, **numbers})
+            for k in range(m.result.r):
+                numbers = {name: float(column[k]) for name, column in columns.items()}
+                records.append({"method": m.name, "direction": k + 1, **numbers})
         return _framed(records)
 
     @property
@@ -381,10 +381,8 @@ def compare(
     of = X if trials is None else given
     chosen = asked_for(methods) if methods is not None else suited(of, y, time_order)
     objectives = [objective for objective, _ in chosen.values()]
-    first, kinds = (
-        objectives[0],
-        {(o.views, Need.BACKGROUND in o.needs): o.name for o in objectives},
-    )
+    first = objectives[0]
+    kinds = {(o.views, Need.BACKGROUND in o.needs): o.name for o in objectives}
     if len(kinds) > 1:
         raise ArgumentError(
             f"methods has {' and '.join(map(repr, kinds.values()))}, which take different data: "
@@ -402,13 +400,14 @@ def compare(
     gap = max(map(gap_of, objectives))
     parts = Folds.of(rows, folds, random_state, gap)
     dimensions, notes = _dimensions(r, first, parts, gaps, standardise)
-    options: dict[str, Argument] = {
-        "standardise": standardise,
-        "starts": starts,
-        "workers": workers,
-        "time_limit": time_limit,
-        "random_state": int(rng.integers(2**31)),
-    }
+    fit = partial(
+        solve,
+        standardise=standardise,
+        starts=starts,
+        workers=workers,
+        time_limit=time_limit,
+        random_state=int(rng.integers(2**31)),
+    )
     left_out = {} if methods is not None else beyond(chosen, rows.n)
     chosen = {name: each for name, each in chosen.items() if name not in left_out}
 
@@ -417,8 +416,8 @@ def compare(
             try:
                 if weights is not None:
                     check_weighted(objective)
-                fit = partial(solve, objective, **options)
-                yield _compared(name, why, fit, replace(parts, notes=[]), dimensions, by)
+                own = replace(parts, notes=[])
+                yield _compared(name, why, partial(fit, objective), own, dimensions, by)
             except FAILURES as error:
                 left_out[name] = str(error)
 

@@ -549,34 +549,30 @@ class Folds:
         """Split samples into folds as in `ldr.path`; trials of time series are not split."""
         from sklearn import model_selection
 
-        objective, trials, splitter = sampled.objective, sampled.trials, folds
+        trials, blocks, splitter = sampled.trials, sampled.is_series, folds
         units = np.arange(sampled.n) if trials is None else trials
         first = np.searchsorted(units, np.arange(units[-1] + 1))
         y = None if sampled.data.y is None else as_array(sampled.data.y)[first]
-        blocks = sampled.is_series
-        numbered = not hasattr(folds, "split")
+        numbered, counted = not hasattr(folds, "split"), np.ones(len(first), bool)
         groups = None if numbered and sampled.ordered else sampled.groups
         groups = None if groups is None else groups[first]
         if numbered:
             whole("folds", folds, 2)
-            needs, seed = set(objective.needs), random_state
+            needs, seed = set(sampled.objective.needs), random_state
             labels = Need.LABELS in needs or (Need.RESPONSE in needs and is_text(y))
+            if labels and y is not None:  # scikit-learn would cast numeric labels to integers
+                y = np.unique(y, return_inverse=True)[1]
             kind = "Stratified" * (labels and not blocks) + "Group" * (groups is not None)
             if isinstance(seed, np.random.Generator):
                 seed = int(seed.integers(2**31))
             shuffled = not blocks and groups is None
             options = {"shuffle": True, "random_state": seed} if shuffled else {}
             splitter = getattr(model_selection, f"{kind}KFold")(folds, **options)
+        elif sampled.counted is not None:  # a splitter divides also samples without weight
+            counted = sampled.counted
+        near = np.maximum(np.cumsum(counted) - 1, 0)
+        given = [None if each is None else each[near] for each in (y, groups)]
         try:
-            # Class numbers replace numeric labels, which scikit-learn would cast to integers.
-            if y is not None and numbered and labels:
-                y = np.unique(y, return_inverse=True)[1]
-            # A splitter divides the given samples, also those without weight.
-            counted = np.ones(len(first), bool)
-            if not numbered and sampled.counted is not None:
-                counted = sampled.counted
-            near = np.maximum(np.cumsum(counted) - 1, 0)
-            given = [None if each is None else each[near] for each in (y, groups)]
             with warnings.catch_warnings():  # a separate message says that groups are ignored
                 warnings.simplefilter("error" if numbered else "ignore", UserWarning)
                 parts = [
@@ -602,7 +598,7 @@ class Folds:
                 "training and held-out samples"
             )
         if numbered and blocks:
-            lag = gap_of(objective) if gap is None else gap
+            lag = gap_of(sampled.objective) if gap is None else gap
             parts = [(a[(a < b[0] - lag) | (a > b[-1] + lag)], b) for a, b in parts]
         if trials is not None:
             parts = [

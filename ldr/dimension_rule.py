@@ -48,7 +48,12 @@ def by_rule(
             f"{objective.name!r}{' with sample weights' if objective.traits.rule else ''}: give a "
             "whole number. ldr.path with folds= compares several r by their held-out scores"
         )
-    return _by_bic(objective, data, solve) if objective.traits.rule == "bic" else _by_chance(data)
+    if objective.traits.rule == "bic":
+        return _by_bic(objective, data, solve)
+    found = parallel_analysis(data.samples, correlation=False, random_state=0).r
+    if found == 0:
+        return 1, ("r = 1: parallel analysis finds no eigenvalue larger than by chance",)
+    return found, (f"r = {found}: by parallel analysis of the covariance",)
 
 
 def _by_share(
@@ -84,14 +89,6 @@ def _by_share(
         )
     r, of_what = int(reached[0]) + 1, "kinetic variance" if kinetic else "variance"
     return r, (f"r = {r}: the smallest r that explains {share:g} of the {of_what}",)
-
-
-def _by_chance(data: Data) -> tuple[int, tuple[str, ...]]:
-    """Return the number of components by parallel analysis."""
-    found = parallel_analysis(data.samples, correlation=False, random_state=0).r
-    if found == 0:
-        return 1, ("r = 1: parallel analysis finds no eigenvalue larger than by chance",)
-    return found, (f"r = {found}: by parallel analysis of the covariance",)
 
 
 def _by_bic(

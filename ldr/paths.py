@@ -24,8 +24,8 @@ from ldr.tables import beside, text
 from ldr.types import Figure, PerRow, Rows, Splitter
 
 RULES = ("best", "one-standard-error")
-# Scores that are pooled over all folds, with their column titles in the printed table.
-_SHOWN = {"rmsecv": "RMSECV", "q2": "Q2", "accuracy": "accuracy", "log_loss": "log loss"}
+# Numbers of all folds besides the score, with their column titles in the printed table.
+_SHOWN = {"rmsecv": "RMSECV", "q2": "Q2", "log_loss": "log loss"}
 
 
 @dataclass(frozen=True)
