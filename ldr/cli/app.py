@@ -22,6 +22,7 @@ import typer
 
 from ldr.cli.inputs import (
     Input,
+    check_needed,
     files_read,
     load,
     located,
@@ -344,7 +345,9 @@ def _random_rows(objective: str, selection: Selection, seed: int | None) -> Iter
 
     X = np.random.default_rng(seed).standard_normal((100, 6))
     with one_line_each(), located(objective):
-        yield Input(load(objective, selection.param), X, None, X)
+        found = load(objective, selection.param)
+        check_needed(found, None)
+        yield Input(found, X, None, X)
 
 
 # Class of usage errors, in typer's own copy of click or in the installed package click.

@@ -13,7 +13,6 @@ from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import typer
 
@@ -21,9 +20,6 @@ from ldr.cli.options import NEEDED, Selection, literal
 from ldr.objectives.objective import Objective
 from ldr.solvers.errors import ArgumentError, DataError, ObjectiveError, SingularError
 from ldr.types import Argument, PerRow, Rows, Start
-
-if TYPE_CHECKING:
-    from ldr.objectives.objective import Objective
 
 
 @dataclass(frozen=True)
@@ -48,13 +44,19 @@ def opened(objective: str, data: Path, selection: Selection, cluster: str = "") 
 
     with one_line_each(), connected(cluster) if cluster else nullcontext():
         found = load(objective, selection.param)
-        for need in found.needs:  # the error for a missing input names the command-line option
-            field, option = NEEDED.get(need, ("", ""))
-            if field and not getattr(selection, field):
-                raise ArgumentError(f"objective {found.name!r} needs {need}: give {option}")
+        check_needed(found, selection)
         given = Input(found, *rows_of(data, selection, found.traits.missing, bool(cluster)))
         with located(objective):
             yield given
+
+
+def check_needed(objective: Objective, selection: Selection | None) -> None:
+    """Refuse missing inputs by the names of their options; without files, selection is None."""
+    for need in objective.needs:
+        field, option = NEEDED.get(need, ("", ""))
+        if field and not getattr(selection, field, None):
+            files = "DATA and " if selection is None else ""
+            raise ArgumentError(f"objective {objective.name!r} needs {need}: give {files}{option}")
 
 
 def rows_of(

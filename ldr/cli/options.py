@@ -176,9 +176,8 @@ def dimensions(text: str) -> list[int]:
     """Read ``1-5``, ``1:5`` or ``1,2,5`` as a list of integers."""
     range_ = re.fullmatch(r"(\d+)[-:](\d+)", text)
     try:
-        if range_:
-            return list(range(int(range_[1]), int(range_[2]) + 1))
-        return [int(each) for each in text.split(",")]
+        found = range(int(range_[1]), int(range_[2]) + 1) if range_ else ()
+        return list(found) or [int(each) for each in text.split(",")]
     except ValueError:
         raise typer.BadParameter(f"expected numbers A-B, A:B or A,B,..., got {text!r}") from None
 

@@ -363,6 +363,7 @@ class Projection(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
             samples = as_samples(X, "X", minimum_rows, allow_nan=objective.traits.missing)
             if reset:
                 self.n_features_in_ = samples.d
+                self.__dict__.pop("feature_names_in_", None)
                 if samples.feature_names:
                     self.feature_names_in_ = np.array(samples.feature_names, dtype=object)
             elif samples.d != self.n_features_in_:
@@ -441,7 +442,7 @@ class Projection(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
             for name, value in found.items()
             if value is not None
         }
-        vars(self).update(kept)
+        self.__dict__.update(kept)
         self._names = [*getattr(self, "_names", ()), *kept]
 
     def _follower(self) -> Progress | Log:

@@ -160,8 +160,7 @@ class Discriminates(Classifies):
             counted = replace(rows, marks=Marks(as_array(weights).astype(np.float64)))
         sums = counted.reduce(partial(_sums, classes=len(classes)), add, codes)
         sums = sums[np.isin(classes, self.classes_)]  # without classes of weight zero
-        with np.errstate(invalid="ignore"):  # the mean of a class without samples is 0/0
-            means = sums[:, :-1] / sums[:, -1:]
+        means = sums[:, :-1] / sums[:, -1:]
         found = {"means_": means, "xbar_": self.priors_ @ means, "covariance_": None}
         found["scalings_"] = self.result_.P.T * float(np.sqrt(self._variation.n))
         if store:

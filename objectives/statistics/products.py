@@ -161,7 +161,7 @@ class CentredRows:
         return self._in(csr_array((shares, group, np.arange(self.k + 1))))
 
     def _in(self, basis: csr_array) -> CentredRows:
-        """In a basis of orthonormal combinations of the columns, (k, m)."""
+        """Return the rows in a basis of orthonormal combinations of the columns, (k, m)."""
         X = (self.X @ basis).tocsr()
         return replace(self, X=X, centre=basis.T @ self.centre, basis=self.basis @ basis)
 
@@ -294,20 +294,20 @@ class Form:
         return found
 
     def _through(self, Y: Array) -> Array:
-        """LY."""
+        """Return the product LY."""
         if isinstance(self.between, np.ndarray):
             return self.between[:, None] * Y
         return np.asarray(self.between @ Y)
 
     @cached_property
     def _sums(self) -> tuple[Array, Array, float]:
-        """X'L1, Z'L1 and 1'L1."""
+        """The sums X'L1, Z'L1 and 1'L1, for the centring of X'LZ."""
         L1 = self._through(np.ones((self.left.n, 1)))[:, 0]
         return self.left.X.T @ L1, self.right.X.T @ L1, float(L1.sum())
 
     @cached_property
     def _square(self) -> csr_array | None:
-        """X'LZ, if it has not many more entries than the rows."""
+        """The sparse X'LZ; None if it has many more nonzero entries than X."""
         from scipy.sparse import csr_array
 
         L = self.between
@@ -364,5 +364,5 @@ class Correlations:
 
 
 def _counted(X: csr_array, counts: Array) -> csr_array:
-    """X with its rows as often as they count; X itself where each counts once."""
+    """Return the rows of X times their weights; X itself if all weights are 1."""
     return scaled_rows(X, None if (counts == 1.0).all() else counts)

@@ -151,8 +151,8 @@ def _dense_row_space(samples: Samples) -> DenseRowSpace:
     """Return the row space by QR of n - 1 combinations of rows orthogonal to the mean.
 
     The n centred rows span n - 1 dimensions at most. A Householder reflection H that takes 1 to a
-    multiple of e_1 turns Xc into H Xc, whose first row is zero; the others, B, are
-    the same span without the dependence. With B' = Q R, Xc = H [0; R'] Q'.
+    multiple of e_1 turns Xc into H Xc, whose first row is zero; the other rows, B, have the same
+    span and are in general independent. With B' = Q R, Xc = H [0; R'] Q'.
     """
     n, centre = samples.n, mean(samples)
     B = _blind_to_the_mean(samples, centre)
@@ -169,7 +169,7 @@ def _dense_row_space(samples: Samples) -> DenseRowSpace:
 
 
 def _blind_to_the_mean(samples: Samples, centre: Array) -> Array:
-    """The rows of H Xc but the first, (n - 1, d)."""
+    """Return all rows of H Xc but the first, which is zero, (n - 1, d)."""
     n, d = samples.shape
     Z = np.empty((n, d))
     for where, block in samples.blocks():
@@ -180,9 +180,9 @@ def _blind_to_the_mean(samples: Samples, centre: Array) -> Array:
 
 
 def _graded(samples: Samples, centre: Array) -> tuple[Array, Array, Array]:
-    """Basis and R in which each feature keeps its own digits, and R none that are rounding.
+    """Return a basis and R, accurate relative to the length of each feature, and these lengths.
 
-    The rank is determined for features scaled to length 1. The third result contains their lengths.
+    The rank is determined for features scaled to length 1; rows of R beyond the rank are zero.
     """
     B = _blind_to_the_mean(samples, centre)
     lengths = np.linalg.norm(B, axis=0)
@@ -217,8 +217,8 @@ def _sparse_row_space(samples: Samples) -> RowSpace:
 def _with_small_directions(space: SparseRowSpace, V: Array) -> RowSpace:
     """Return the space extended by directions V, (n, m), that the Gram matrix lost to rounding.
 
-    Xc'V has an error of eps times each feature's own length, Gram eigenvalues of eps times the
-    largest: features of small scale are not lost.
+    Xc'V has errors of eps times the length of each feature, but Gram eigenvalues have errors of eps
+    times the largest eigenvalue. Xc'V thus recovers features of small scale.
     """
     X, n = space.samples, space.samples.n
     squares = np.asarray(X.array.multiply(X.array).sum(axis=0)).ravel() - n * space.centre**2

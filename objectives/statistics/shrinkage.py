@@ -150,14 +150,17 @@ def _share(group: Moments, unit: Array, fourth: float) -> float:
 def _fourth_powers(
     piece: Samples, codes: Codes | None = None, *, means: Array, units: Array
 ) -> Array:
-    """sum_i |z_i|^4 of each group's rows."""
+    """Return sum_i |z_i|^4 over the standardised rows z_i of each group."""
     of = np.zeros(piece.n, dtype=np.intp) if codes is None else codes
     squares = _squared_lengths(piece, of, means, units)
     return np.asarray(np.bincount(of, squares**2, minlength=len(means)))
 
 
 def _joint_fourth_powers(*views: Samples, where: Sequence[tuple[Array, Array]]) -> Array:
-    """sum_i |z_i|^4 of the views' rows side by side; of each view its mean and units."""
+    """Return sum_i |z_i|^4 over the concatenated standardised rows of the views.
+
+    The argument `where` has the mean and the standard deviations of each view.
+    """
     of = np.zeros(views[0].n, dtype=np.intp)
     squares = [
         _squared_lengths(view, of, mean[None], unit[None])
@@ -167,7 +170,7 @@ def _joint_fourth_powers(*views: Samples, where: Sequence[tuple[Array, Array]]) 
 
 
 def _squared_lengths(piece: Samples, of: Codes, means: Array, units: Array) -> Array:
-    """|z_i|^2 of each row, about the mean and in the units of its group."""
+    """Return |z_i|^2 of each row, standardised by the mean and the units of its group."""
     squares = np.empty(piece.n)
     for where, block in piece.blocks():
         Z = (dense(block) - means[of[where]]) / units[of[where]]

@@ -360,6 +360,11 @@ MISTAKES = [
         "ldr: objective 'orthogonal-cca' needs second view: give --view",
     ),
     ("path pca means.npy -r 1to3", "ldr: Invalid value for '-r' / '--r': expected numbers A-B"),
+    ("path pca means.npy -r 5-1", "ldr: Invalid value for '-r' / '--r': expected numbers A-B"),
+    (
+        "check orthogonal-lda",
+        "ldr: objective 'orthogonal-lda' needs labels: give DATA and --label COLUMN",
+    ),
     ("path pca means.npy -r 9-11", "ldr: r = 11 is out of range"),
     ("path pca means.npy -r 1 --report Y.html", "ldr: ldr path writes no report"),
     ("path pca means.npy -r 1 --folds all", "ldr: Invalid value for '--folds': expected a whole"),

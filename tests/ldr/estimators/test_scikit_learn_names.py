@@ -370,3 +370,11 @@ def test_classes_are_not_rounded_with_rows_of_float32():
         found = estimator.fit(rows, dates).predict(rows)
         assert found.dtype == np.float64 and np.mean(found == dates) > 0.9
     assert ldr.LDA().fit(rows, dates).classes_.tolist() == [20240101, 20240102, 20240103]
+
+
+def test_names_of_an_earlier_fit_to_dask_are_removed():
+    frames, arrays = pytest.importorskip("dask.dataframe"), pytest.importorskip("dask.array")
+    named = frames.from_pandas(pd.DataFrame(X).rename(columns="c{}".format), npartitions=2)
+    estimator = ldr.PCA(2).fit(named)
+    assert list(estimator.feature_names_in_) == [f"c{k}" for k in range(13)]
+    assert not hasattr(estimator.fit(arrays.from_array(X, chunks=(90, 13))), "feature_names_in_")
