@@ -291,7 +291,7 @@ def rate(optimum: Optimum, line: Callable[[float], BoundObjective], length: floa
             "the problem is not smooth along the given direction: its value jumps, or finite "
             f"differences of decreasing steps, down to {_STEP * _SHORTER ** (2 - len(jumps)):.0e} "
             "of the data's norm, disagree. If the kernel width is the default, a median of "
-            "distances, give a number"
+            "distances, give a number; standardise columns of very different units"
         )
     return best
 

@@ -291,7 +291,8 @@ class Autograd(Backend):
         try:
             return operator(lambda N: self.function(N, *data))(M)
         except (TypeError, ValueError, AttributeError) as error:
-            if "ArrayBox" not in str(error):
+            # NumPy's functions take autograd's boxes for objects.
+            if "ArrayBox" not in str(error) and "dtype('O')" not in str(error):
                 raise
             raise ObjectiveError(
                 f"objective {name_of(self.function)!r} cannot be traced by autograd: use "
@@ -318,11 +319,9 @@ class HandWritten(Backend):
         return self.hessian_function is not None
 
     def evaluate(self, M: Array, data: Arguments) -> tuple[Callable[[], Traced], ...]:
-        value, gradient = (
-            partial(_called, function, M, *data)
-            for function in (self.function, self.gradient_function)
-        )
-        return value, lambda: np.asarray(gradient(), np.float64)
+        gradient = self.gradient_function
+        value = partial(_called, self.function, M, *data)
+        return value, lambda: self._matrix("gradient", M, _called(gradient, M, *data))
 
     def hessian(self, M: Array, data: Arguments) -> Callable[[Array], Array]:
         function = self.hessian_function
@@ -330,7 +329,18 @@ class HandWritten(Backend):
             raise NotImplementedError(
                 f"objective {name_of(self.function)!r} has no Hessian product"
             )
-        return lambda V: np.asarray(_called(function, M, *data, read_only(V)), np.float64)
+        return lambda V: self._matrix(
+            "Hessian product", M, _called(function, M, *data, read_only(V))
+        )
+
+    def _matrix(self, what: str, M: Array, returned: Traced) -> Array:
+        Z = np.asarray(returned)
+        if Z.shape != M.shape or Z.dtype.kind not in "biuf":
+            raise ObjectiveError(
+                f"the {what} of {name_of(self.function)!r} has shape {Z.shape} and type {Z.dtype}, "
+                f"expected real numbers of the shape of M, {M.shape}"
+            )
+        return Z.astype(np.float64, copy=False)
 
 
 def _called(function: Function, M: Array, *rest: object) -> Traced:

@@ -93,7 +93,7 @@ class Trial:
         relative truncation error is smallest, and a random direction detects any error.
         """
         problem, M, gradient = self.problem, self.point.M, self.point.gradient
-        self._check_matrix("gradient", gradient)
+        self._check_finite("gradient", gradient)
         if problem.term.derivatives.differentiates:
             return
         manifold = problem.manifold
@@ -120,7 +120,7 @@ class Trial:
         problem, M = self.problem, self.point.M
         if problem.term.derivatives.derives_hessian or not problem.has_hessian:
             return
-        self._check_matrix("Hessian product", self.point.hessian_vector(M))
+        self._check_finite("Hessian product", self.point.hessian_vector(M))
         manifold = problem.manifold
         V = manifold.random_tangent(M, self.rng)
         product = self.point.hessian_vector(V)
@@ -139,12 +139,7 @@ class Trial:
                 f"ldr.check({self.name}, X, r={M.shape[1]}) shows details"
             )
 
-    def _check_matrix(self, what: str, Z: Array) -> None:
-        shape = self.point.M.shape
-        if Z.shape != shape:
-            raise ObjectiveError(
-                f"the {what} of {self.name!r} has shape {Z.shape}, expected the shape of M, {shape}"
-            )
+    def _check_finite(self, what: str, Z: Array) -> None:
         if not np.isfinite(Z).all():
             raise ObjectiveError(
                 f"the {what} of objective {self.name!r} has NaN or infinite entries at a random M, "

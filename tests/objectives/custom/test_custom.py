@@ -606,9 +606,31 @@ def test_another_error_of_the_function_keeps_its_type_and_gets_a_note(wrong, err
     ],
 )
 def test_a_derivative_of_the_wrong_shape(options, what):
-    words = rf"the {what} of 'fourth_power' has shape \({R}, {D}\), expected the shape of M"
-    with pytest.raises(ObjectiveError, match=words):
-        ldr.solve(numpy_objective(fourth_power, **options), X, R)
+    words = rf"the {what} of 'fourth_power' has shape \({R}, {D}\) and type float64, expected real"
+    for call in (ldr.solve, ldr.check):
+        with pytest.raises(ObjectiveError, match=words):
+            call(numpy_objective(fourth_power, **options), X, R)
+
+
+@pytest.mark.parametrize(
+    "wrong", [lambda G: None, lambda G: "abc", lambda G: (1.0 + 0.0j) * G, lambda G: G.astype(str)]
+)
+def test_a_gradient_that_is_no_matrix_of_real_numbers(wrong):
+    objective = numpy_objective(
+        fourth_power, gradient=lambda M, X: wrong(fourth_power_gradient(M, X))
+    )
+    for call in (ldr.solve, ldr.check):
+        with pytest.raises(ObjectiveError, match="expected real numbers of the shape of M"):
+            call(objective, X, R)
+
+
+def test_functions_of_plain_numpy_cannot_be_traced_by_autograd():
+    @ldr.objective(manifold="grassmann", sense="max", backend="autograd")
+    def nuclear(M, X):
+        return np.linalg.svd(X @ M, compute_uv=False).sum()
+
+    with pytest.raises(ObjectiveError, match=r"use autograd\.numpy inside"):
+        ldr.solve(nuclear, X, R)
 
 
 @pytest.mark.parametrize("manifold", ["stiefel", "euclidean"])
