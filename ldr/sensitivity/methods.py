@@ -53,7 +53,7 @@ from ldr.solvers.errors import ArgumentError, SingularError
 from ldr.solvers.linalg.rounding import FACTOR_ROUNDING, TIED
 from ldr.solvers.manifolds import Array
 from ldr.solvers.manifolds.manifold import sym
-from ldr.solvers.second_order import HessianInverse
+from ldr.solvers.second_order import FlatError, HessianInverse
 
 # An empty matrix states that no rotation of M leaves f unchanged.
 _NOTHING = np.zeros((0, 0))
@@ -547,6 +547,14 @@ class FiltersOfRows(TracedRows):
         shares = objective.probabilities(rows, codes, classes)  # type: ignore[arg-type]
         moments = P.T, members, objective.ridge
         inverse = filters_inverse(np.array(moments_of(X, *moments)))
+        try:
+            inverse(unit)
+        except FlatError as error:
+            raise SingularError(
+                "the filters are not determined, because the covariances of all classes are "
+                "proportional in some directions: standardise columns of different units, leave "
+                "out columns, or give a smaller ridge="
+            ) from error
         of, criterion = Closure(of_filters, shares, *moments), Closure(of_criterion, *moments)
         return cls(optimum.of_subspace, of, [X, unit], criterion=criterion, inverse=inverse)
 

@@ -643,6 +643,15 @@ def test_maps_of_nearly_tied_singular_values_move_fast():
         moved(1e-8)
 
 
+@pytest.mark.filterwarnings("ignore")
+def test_filters_that_a_ridge_determines_are_refused():
+    X, y, _ = methods.RANDOM["csp classes"]
+    X = X * np.where(np.arange(X.shape[1]) < 2, 1e-8, 1.0)
+    sensitivity = ldr.solve("csp", X, 2, y=y, ridge=0.1).sensitivity(X, y)
+    with pytest.raises(SingularError, match="standardise columns of different units"):
+        sensitivity.along(X)
+
+
 def test_derivatives_in_columns_of_different_units():
     rng = np.random.default_rng(0)
     units = np.logspace(-2, 2, 5)
