@@ -71,7 +71,8 @@ class Dimension(Pickled):
         return dimension(self, ax=ax)
 
     def __repr__(self) -> str:
-        shown = len(self.scores) if self.threshold is None else self.r + 2
+        sequential = self.rule in ("permutation", "parallel")  # ends at the first failure
+        shown = self.r + 2 if sequential else len(self.scores)
         columns = {
             "    r": [f"{r:5d}" for r in self.candidates[:shown]],
             self.criterion: [text(score) for score in self.scores[:shown]],

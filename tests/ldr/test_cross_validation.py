@@ -373,6 +373,7 @@ def test_dimension_tries_each_r_that_can_predict_better():
     path = ldr.path("orthogonal-lda", X, range(5), y=y, folds=5, random_state=0, standardise=True)
     assert found.threshold == path.pooled.max() - path.errors[np.argmax(path.pooled)]
     assert found.r == np.argmax(found.scores >= found.threshold) == 2 < path.best
+    assert len(repr(found).splitlines()) == 2 + len(found.candidates) + len(found.notes)
     lda = ldr.dimension("lda", X, y, **options)
     assert lda.r == lda.candidates[-1] == 2 and "may be better" not in repr(lda)
     best = ldr.dimension("lda", X, y, rule="best", **options)
