@@ -560,8 +560,6 @@ class Folds:
             whole("folds", folds, 2)
             needs, seed = set(sampled.objective.needs), random_state
             labels = Need.LABELS in needs or (Need.RESPONSE in needs and is_text(y))
-            if labels and y is not None:  # scikit-learn would cast numeric labels to integers
-                y = np.unique(y, return_inverse=True)[1]
             kind = "Stratified" * (labels and not blocks) + "Group" * (groups is not None)
             if isinstance(seed, np.random.Generator):
                 seed = int(seed.integers(2**31))
@@ -571,8 +569,10 @@ class Folds:
         elif sampled.counted is not None:  # a splitter divides also samples without weight
             counted = sampled.counted
         near = np.maximum(np.cumsum(counted) - 1, 0)
-        given = [None if each is None else each[near] for each in (y, groups)]
         try:
+            if y is not None and numbered and labels:  # scikit-learn would cast them to integers
+                y = np.unique(y, return_inverse=True)[1]
+            given = [None if each is None else each[near] for each in (y, groups)]
             with warnings.catch_warnings():  # a separate message says that groups are ignored
                 warnings.simplefilter("error" if numbered else "ignore", UserWarning)
                 parts = [

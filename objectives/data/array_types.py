@@ -100,10 +100,11 @@ def open_frame(frame: Given, name: str) -> tuple[Cells, tuple[str, ...]]:
             )
     array = np.asarray(frame.to_numpy())
     if array.dtype.kind not in REAL_KINDS:
-        # Data frames with columns of several types would become arrays of objects.
-        pandas = hasattr(frame, "iloc")
-        floats = {"dtype": np.float64, "na_value": np.nan} if pandas else {}
-        array = np.asarray((frame if pandas else frame.cast(float)).to_numpy(**floats))
+        # Columns of several types became an array of objects, in which None is a missing entry.
+        if hasattr(frame, "iloc"):
+            array = np.asarray(frame.to_numpy(dtype=np.float64, na_value=np.nan))
+        else:
+            array = array.astype(np.float64)
     return array, names
 
 
