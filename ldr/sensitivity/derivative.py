@@ -464,7 +464,7 @@ class Derivative:
             return combined(0.5 / h, ahead, -0.5 / h, behind)
 
         tiny = float(np.finfo(float).tiny)
-        least = [max(1e-6 * float(np.linalg.norm(each)) / unit, tiny) for each in seen(optimum.M)]
+        least = [max(_NOTHING[1] * float(np.linalg.norm(each)) / unit, tiny) for each in seen(optimum.M)]
         best, error = extrapolated(
             central, _STEP * unit, lambda one, other: apart(one, other, least)
         )

@@ -24,7 +24,7 @@ from ldr.objectives.families.matrices import (
     Codes,
     DataSums,
     Grouped,
-    by_links_of_pairs,
+    by_links,
     form_by_form,
 )
 from ldr.objectives.graphs import HeatedEdges, NeighbourWeights
@@ -429,7 +429,7 @@ class RowForms:
         return self.about(np.zeros(self.count))
 
     def of_pairs(self, lag: int) -> tuple[Form, Form, Array]:
-        return by_links_of_pairs(self, lag)  # type: ignore[arg-type, return-value]
+        return by_links(self, self._pairs(lag))  # type: ignore[arg-type, return-value]
 
     def scatter(self) -> Form:
         return self.cross(self)
@@ -438,8 +438,12 @@ class RowForms:
         return Form(between, self.side, other.side, Closure(diagonal, self.weights))
 
     def lagged(self, lag: int) -> Form:
+        return self.form(self._pairs(lag))
+
+    def _pairs(self, lag: int) -> csr_array:
+        """Return the weights of the pairs of rows at a lag, which sum to 1."""
         pairs = pair_matrix(self.samples, lag, np.array([0.0, 0.5]))
-        return self.form(pairs / count_pairs(self.samples, lag))
+        return pairs / count_pairs(self.samples, lag)
 
     def scatter_of_changes(self) -> Form:
         return self.form(pair_matrix(self.samples, 1, np.array([1.0, -1.0])))

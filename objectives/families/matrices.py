@@ -404,7 +404,11 @@ def links_of_pairs(rows: RowSums, lag: int) -> csr_array:
 def by_links_of_pairs(rows: RowSums, lag: int) -> tuple[Array, Array, Array]:
     """See `RowSums.of_pairs`."""
     K = links_of_pairs(rows, lag)
-    K = 0.5 * (K + K.T).tocsr()
+    return by_links(rows, 0.5 * (K + K.T).tocsr())
+
+
+def by_links(rows: RowSums, K: csr_array) -> tuple[Array, Array, Array]:
+    """See `RowSums.of_pairs`; K has the weights of the pairs, and is symmetric."""
     shares = K.sum(axis=1)
     about = rows.about(shares)
     return about.form(K), about.form(shares), shares
