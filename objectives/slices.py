@@ -61,7 +61,11 @@ def gradient_outer_product(
             f"the Gram matrix of X is singular relative to n epsilon = {n * epsilon:.1e}: give "
             "epsilon= a larger value"
         )
-    A = weighted(cholesky_solve(factor, Z), weights)
+    A = cholesky_solve(factor, Z)
+    left = Z - weighted(K @ weighted(A, weights), weights) - n * epsilon * A
+    # The residual has rounding errors too: the error of A is of the order of this correction.
+    error = weighted(cholesky_solve(factor, left), weights)
+    A = weighted(A, weights)
     outer = np.zeros((k, k))
     for a in A.T:
         check()
@@ -69,8 +73,8 @@ def gradient_outer_product(
         outer += gradients.T @ gradients
     # Rounding errors are bounded by the largest entry of X times sums of absolute terms.
     largest = float(np.abs(X).max()) * np.sqrt(k) / width**2
-    sums = length(weighted(product(K, np.abs(A)), weights))
-    off = SUMS_ROUNDING * 2.0 * largest * sums / np.sqrt(n)
+    off_A = SUMS_ROUNDING * np.abs(A) + 8.0 * np.abs(error)
+    off = 2.0 * largest * length(weighted(product(K, off_A), weights)) / np.sqrt(n)
     return outer / n, off * (2.0 * np.sqrt(np.trace(outer) / n) + off)
 
 

@@ -83,6 +83,7 @@ ONCE_REFUTED = [
     ("pls-regression", 3, 82001),
     ("save", 48, 72003),
     ("save", 46, 94002),
+    ("gkdr", 78, 94004),
     ("ssd", 14, 0),
     ("csp classes", 40, 41017),
     ("gcpca", 74, 31013),
