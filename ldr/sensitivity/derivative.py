@@ -463,8 +463,8 @@ class Derivative:
             )
             return combined(0.5 / h, ahead, -0.5 / h, behind)
 
-        tiny = float(np.finfo(float).tiny)
-        least = [max(_NOTHING[1] * float(np.linalg.norm(each)) / unit, tiny) for each in seen(optimum.M)]
+        sizes = (_NOTHING[1] * float(np.linalg.norm(each)) for each in seen(optimum.M))
+        least = [max(size / unit, float(np.finfo(float).tiny)) for size in sizes]
         best, error = extrapolated(
             central, _STEP * unit, lambda one, other: apart(one, other, least)
         )
