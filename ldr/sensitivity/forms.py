@@ -24,13 +24,14 @@ from ldr.objectives.families.matrices import (
     Codes,
     DataSums,
     Grouped,
-    by_links,
+    by_links_of_pairs,
     form_by_form,
+    reversible_links,
 )
 from ldr.objectives.graphs import HeatedEdges, NeighbourWeights
 from ldr.objectives.kernel import as_response, deviations
 from ldr.objectives.statistics.products import ProductOf, Squares
-from ldr.objectives.statistics.time import count_pairs, pair_matrix
+from ldr.objectives.statistics.time import pair_matrix
 from ldr.sensitivity.derivative import all_of
 from ldr.solvers.linalg.products import LessMeans
 from ldr.solvers.manifolds import Array
@@ -429,7 +430,7 @@ class RowForms:
         return self.about(np.zeros(self.count))
 
     def of_pairs(self, lag: int) -> tuple[Form, Form, Array]:
-        return by_links(self, self._pairs(lag))  # type: ignore[arg-type, return-value]
+        return by_links_of_pairs(self, lag)  # type: ignore[arg-type, return-value]
 
     def scatter(self) -> Form:
         return self.cross(self)
@@ -438,12 +439,7 @@ class RowForms:
         return Form(between, self.side, other.side, Closure(diagonal, self.weights))
 
     def lagged(self, lag: int) -> Form:
-        return self.form(self._pairs(lag))
-
-    def _pairs(self, lag: int) -> csr_array:
-        """Return the weights of the pairs of rows at a lag, which sum to 1."""
-        pairs = pair_matrix(self.samples, lag, np.array([0.0, 0.5]))
-        return pairs / count_pairs(self.samples, lag)
+        return self.form(reversible_links(self, lag))  # type: ignore[arg-type]
 
     def scatter_of_changes(self) -> Form:
         return self.form(pair_matrix(self.samples, 1, np.array([1.0, -1.0])))

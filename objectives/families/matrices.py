@@ -389,11 +389,12 @@ def of_full_rank(S: Array) -> np.ndarray:
 
 
 def links_of_pairs(rows: RowSums, lag: int) -> csr_array:
-    """Return normalised weights of the pairs of rows (t, t + lag) within a trial."""
+    """Return weights of the pairs of rows (t, t + lag) in a trial: normalised geometric means."""
     from scipy.sparse import diags_array
 
     n, trials = rows.count, rows.trials
-    together = np.ones(max(n - lag, 0))
+    weights = np.ones(n) if rows.weights is None else rows.weights
+    together = np.sqrt(weights[lag:] * weights[:-lag])
     if trials is not None:
         together[trials[lag:] != trials[:-lag]] = 0.0
     if not together.any():
@@ -401,14 +402,15 @@ def links_of_pairs(rows: RowSums, lag: int) -> csr_array:
     return diags_array(together / together.sum(), offsets=lag, shape=(n, n)).tocsr()
 
 
+def reversible_links(rows: RowSums, lag: int) -> csr_array:
+    """Return the symmetric part of `links_of_pairs`."""
+    K = links_of_pairs(rows, lag)
+    return (0.5 * (K + K.T)).tocsr()
+
+
 def by_links_of_pairs(rows: RowSums, lag: int) -> tuple[Array, Array, Array]:
     """See `RowSums.of_pairs`."""
-    K = links_of_pairs(rows, lag)
-    return by_links(rows, 0.5 * (K + K.T).tocsr())
-
-
-def by_links(rows: RowSums, K: csr_array) -> tuple[Array, Array, Array]:
-    """See `RowSums.of_pairs`; K has the weights of the pairs, and is symmetric."""
+    K = reversible_links(rows, lag)
     shares = K.sum(axis=1)
     about = rows.about(shares)
     return about.form(K), about.form(shares), shares

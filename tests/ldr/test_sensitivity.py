@@ -180,7 +180,7 @@ COMPILED_ONCE = (
 BY_DEFAULT = [
     ("orthogonal-cca", {"ridge": 0.1}, "weights"),
     ("npe", {}, "weights"),
-    ("vamp", {"ridge": 0.1}, "trials"),
+    ("vamp", {"ridge": 0.1}, "weights"),
     *((key, {}, "") for key in ("robust-pca", "csp classes", *COMPILED_ONCE)),
 ]
 # One key of each class of problems, and matrices that are made in ways of their own.
