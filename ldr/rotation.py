@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from ldr.objectives.sparse import orthomax
 from ldr.objectives.view import signs
 from ldr.solvers.checks import choice
 from ldr.solvers.errors import ArgumentError
-from ldr.solvers.linalg.rounding import FACTOR_ROUNDING
 from ldr.solvers.manifolds import Array
 from ldr.tables import Directions
 
@@ -28,7 +28,7 @@ def varimax(L: Array) -> Array:
 
     Source: Kaiser 1958, without Kaiser's normalisation of rows.
     """
-    return _orthomax(L, 1.0)
+    return orthomax(L, 1.0, _STEPS)
 
 
 def quartimax(L: Array) -> Array:
@@ -36,20 +36,7 @@ def quartimax(L: Array) -> Array:
 
     Source: Neuhaus and Wrigley 1954.
     """
-    return _orthomax(L, 0.0)
-
-
-def _orthomax(L: Array, weight: float) -> Array:
-    """Iterate T = polar factor of the criterion's gradient; each step raises the criterion."""
-    scaled = L / (float(np.abs(L).max()) or 1.0)
-    T = np.eye(L.shape[1])
-    for _ in range(_STEPS):
-        A, old = scaled @ T, T
-        U, _, Vt = np.linalg.svd(scaled.T @ (A**3 - weight * A * np.mean(A**2, axis=0)))
-        T = U @ Vt
-        if float(np.abs(T - old).max()) <= FACTOR_ROUNDING:
-            break
-    return T
+    return orthomax(L, 0.0, _STEPS)
 
 
 def promax(L: Array) -> Array:

@@ -144,7 +144,8 @@ class PenalisedLoadings(WeightedSum):
         (term,) = self.terms
         loadings = term.bound.closed_form()
         assert loadings is not None
-        V = self.lower([varimax(term.bound.lift(loadings)[0])])
+        L = term.bound.lift(loadings)[0]
+        V = self.lower([L @ orthomax(L, 1.0, _ROTATIONS)])
         # The thresholded 2X'XV is twice X'XV thresholded by half of the penalty's weight.
         covariances = -self.at(V).gradient
         # A component with constant scores keeps its loadings, because its covariances are zero.
@@ -160,20 +161,21 @@ class PenalisedLoadings(WeightedSum):
         return self._thresholded
 
 
-def varimax(V: Array) -> Array:
-    """Return VR with the orthogonal R that maximises the varimax criterion.
+def orthomax(L: Array, weight: float, steps: int) -> Array:
+    """Return the orthogonal T that maximises sum(A^4) - weight n sum(mean(A^2)^2), where A = LT.
 
-    Each step R <- polar factor of V'(L^3 - L diag(mean L^2)) with L = VR increases the criterion.
+    Each step T <- polar factor of L'(A^3 - weight A mean(A^2)) increases the criterion.
     """
-    R = np.eye(V.shape[1])
-    for _ in range(_ROTATIONS):
-        L = V @ R
-        squares = L * L  # a product is 100 times as fast as NumPy's power
-        U, _, Wt = np.linalg.svd(V.T @ (L * (squares - squares.mean(axis=0))))
-        last, R = R, U @ Wt
-        if np.abs(R - last).max() <= FACTOR_ROUNDING:
+    scaled = L / (float(np.abs(L).max()) or 1.0)
+    T = np.eye(L.shape[1])
+    for _ in range(steps):
+        A, old = scaled @ T, T
+        squares = A * A  # a product is 100 times as fast as NumPy's power
+        U, _, Vt = np.linalg.svd(scaled.T @ (A * (squares - weight * squares.mean(axis=0))))
+        T = U @ Vt
+        if np.abs(T - old).max() <= FACTOR_ROUNDING:
             break
-    return V @ R
+    return T
 
 
 @dataclass(frozen=True)
