@@ -12,10 +12,8 @@ from ldr.objectives.data.data import UnknownError
 from ldr.objectives.families.matrices import Codes, DataSums, by_links_of_pairs, form_by_form
 from ldr.objectives.statistics.products import Between
 from ldr.objectives.statistics.time import check_lag
+from ldr.solvers.linalg.rounding import CANCELLED
 from ldr.solvers.manifolds import Array
-
-# The within-class scatter is not computed by subtraction if it is below this share of the total.
-_CANCELLED = 1e-3
 
 
 @dataclass(frozen=True, eq=False)
@@ -142,7 +140,7 @@ class StackedRows:
         total = self.scatter()
         within = total - between
         diagonal, all_of_it = (np.einsum("bii->bi", S) for S in (within, total))
-        lost = np.flatnonzero((diagonal < _CANCELLED * all_of_it).any(axis=1))
+        lost = np.flatnonzero((diagonal < CANCELLED * all_of_it).any(axis=1))
         if len(lost):
             of_sums, of_codes, of_rows = (_of(len(S), lost) for S in (sums, codes, self.X))
             roots = np.sqrt(counts[of_codes])[:, :, None]

@@ -28,12 +28,9 @@ from ldr.solvers.linalg.eigen import (
     top_eigenvectors,
 )
 from ldr.solvers.linalg.krylov import Ritz, block_krylov
-from ldr.solvers.linalg.rounding import FACTOR_ROUNDING
+from ldr.solvers.linalg.rounding import CANCELLED, FACTOR_ROUNDING
 from ldr.solvers.manifolds import Array, Grassmann, polar_factor
 from ldr.solvers.problem import Point
-
-# Ratio of residual to total sum of squares below which subtraction would lose digits.
-_CANCELLED = 1e-4
 
 
 class TracePoint(Point):
@@ -132,7 +129,7 @@ class Trace(BoundObjective):
         """
         if not isinstance(self.A, np.ndarray):
             return max(value, 0.0)
-        if value > _CANCELLED * self._all_squares:
+        if value > CANCELLED * self._all_squares:
             return value
         left = self._factor @ M
         if self.offset:

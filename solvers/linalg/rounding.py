@@ -15,3 +15,5 @@ TIED = 1e-10
 EMPTY = 1e-10
 # Step of central differences of functions of size 1: truncation and rounding errors are near 1e-10.
 DIFFERENCE_STEP = 1e-5
+# A difference of sums is computed in another way if it is below this share of the sums.
+CANCELLED = 1e-3
