@@ -14,14 +14,23 @@ from typing import TypeAlias
 import numpy as np
 import scipy
 
-from ldr.cross_validation import FAILURES, Criterion, Folds, HeldOut, Part, criteria, gap_of
+from ldr.cross_validation import (
+    FAILURES,
+    Criterion,
+    Folds,
+    HeldOut,
+    Part,
+    criteria,
+    gap_of,
+    labelled,
+)
 from ldr.errors import in_words
 from ldr.inputs import as_generator, by_index, check_weighted, is_open
 from ldr.method_selection import asked_for, beyond, has_gaps, suited
 from ldr.objectives.data.opening import with_columns
 from ldr.objectives.data.sample_metadata import as_array
 from ldr.objectives.kernel import is_categorical
-from ldr.objectives.objective import Objective
+from ldr.objectives.objective import Objective, of_features
 from ldr.objectives.parameters import Need
 from ldr.objectives.registry import named
 from ldr.resampling import Sampled
@@ -34,7 +43,7 @@ from ldr.solvers.manifolds import Array
 from ldr.solving import solve
 from ldr.tables import beside, text
 from ldr.trial_layout import are_arrays, of_array, refuse_layout
-from ldr.types import Argument, Dimension, Figure, Frame, PerRow, Rows, Splitter
+from ldr.types import Argument, Dimension, Figure, Frame, PerRow, Rows, Splitter, XandY
 
 Record: TypeAlias = dict[str, str | float | None]
 # Columns that a printed table omits one by one until its lines have at most 100 characters.
@@ -307,7 +316,8 @@ def compare(
     The same criteria score all methods, over all held-out samples together:
 
     - With labels: the accuracy of the method's `predict`, or else of the nearest class mean in the
-      projection; and the accuracy of a nearest-neighbour classifier.
+      projection; and the accuracy of a nearest-neighbour classifier. Samples without a label (see
+      semi-supervised-da) are not scored, and methods that need all labels are fitted without them.
     - With a response: Q2 and the root mean squared error (RMSECV) of the method's `predict`, or
       else of least squares on the components; and Q2 of nearest-neighbour regression.
     - If each trial has a label or a quantity: the accuracy or Q2 of its prediction, for csp and
@@ -398,7 +408,11 @@ def compare(
         by_trial = rows.units.of_groups(as_array(rows.data.y)) is not None
     by = criteria(y, views=first.views, ordered=ordered, by_trial=by_trial, gaps=gaps)
     gap = max(map(gap_of, objectives))
-    parts = Folds.of(rows, folds, random_state, gap)
+    marked = [o for o in objectives if hasattr(of_features(o), "unlabelled")]
+    known = labelled(marked, rows.data.y) if marked and y is not None else None
+    if known is None or known.all() or len(set(as_array(rows.data.y)[known])) < 2:
+        marked, known = [], None  # of the labels -1 and 1 both are classes
+    parts = Folds.of(rows, folds, random_state, gap, known)
     dimensions, notes = _dimensions(r, first, parts, gaps, standardise)
     fit = partial(
         solve,
@@ -408,8 +422,18 @@ def compare(
         time_limit=time_limit,
         random_state=int(rng.integers(2**31)),
     )
+    needy = [name for name, (o, _) in chosen.items() if Need.LABELS in o.needs and marked]
+    needy = [name for name in needy if not hasattr(of_features(chosen[name][0]), "unlabelled")]
+    if needy:
+        parts.notes.append(f"fitted to the labelled samples alone: {', '.join(needy)}")
     left_out = {} if methods is not None else beyond(chosen, rows.n)
     chosen = {name: each for name, each in chosen.items() if name not in left_out}
+
+    def of_labelled(
+        objective: Objective, X: Rows, r: int, *, y: PerRow, **options: Argument
+    ) -> Result:
+        X, y = _with_labels(X, y, marked)
+        return fit(objective, X, r, y=y, **options)
 
     def compared() -> Iterator[Compared]:
         for name, (objective, why) in chosen.items():
@@ -417,7 +441,8 @@ def compare(
                 if weights is not None:
                     check_weighted(objective)
                 own = replace(parts, notes=[])
-                yield _compared(name, why, partial(fit, objective), own, dimensions, by)
+                solved = partial(of_labelled if name in needy else fit, objective)
+                yield _compared(name, why, solved, own, dimensions, by, marked)
             except FAILURES as error:
                 left_out[name] = str(error)
 
@@ -437,6 +462,7 @@ def _like(
     if not (ordered or first.views > 1 or gaps or y is None) and is_categorical(y):
         need = Need.LABELS
     fitting = [o for o in objectives if (need in o.needs if need else Need.LABELS not in o.needs)]
+    fitting = [o for o in fitting if not hasattr(o, "unlabelled")]  # it could find a single class
     if need is not None:
         fitting.append(named("orthogonal-maf" if ordered else "orthogonal-lda"))
     fitting = fitting or list(objectives)
@@ -472,6 +498,7 @@ def _compared(
     folds: Folds,
     dimensions: Sequence[int],
     by: Mapping[str, Criterion],
+    marked: Sequence[Objective],
 ) -> Compared:
     """Solve a method on all samples, and score each fold."""
     data, (r, *of_folds) = folds.sampled.data, dimensions
@@ -482,6 +509,9 @@ def _compared(
 
     def scores(new: Part, old: Part) -> list[list[HeldOut]]:
         """Score the optimum, and the baseline where that is another projection."""
+        if marked:
+            X, y = _with_labels(old.X, old.y, marked)
+            old = replace(old, X=X, y=y)
         pairs = [(new, old)]
         if rival:
             at = at_heuristic(new.result) or new.result
@@ -502,6 +532,13 @@ def _compared(
     (own, numbers), (others, of_others) = pooled[0], pooled[-1]
     rivals, notes = others if rival else None, tuple(folds.notes)
     return Compared(name, result, own, rivals, why, numbers, of_others, notes)
+
+
+def _with_labels(X: Rows, y: PerRow, marked: Sequence[Objective]) -> XandY:
+    """Return the samples that all `marked` methods take as labelled."""
+    there = labelled(marked, y)
+    assert there is not None
+    return X.take(there), as_array(y)[there]
 
 
 def _contributions(folds: Sequence[HeldOut]) -> Array:

@@ -421,6 +421,14 @@ def criteria(
     return {"Q2 of X": partial(response_scores, what="rows")}
 
 
+def labelled(objectives: Sequence[Objective], y: PerRow) -> np.ndarray | None:
+    """Return False for the samples that a method takes as unlabelled; None if no method does."""
+    own = [o for o in map(of_features, objectives) if hasattr(o, "unlabelled")]
+    if not own or (labels := as_array(y)).ndim != 1:
+        return None
+    return np.array([all(label != o.unlabelled for o in own) for label in labels], dtype=bool)
+
+
 def class_scores(new: Part, old: Part | None, *, probable: bool = False) -> HeldOut:
     """Score classes from `predict`, or from the nearest class mean in the projection.
 
@@ -438,8 +446,9 @@ def class_scores(new: Part, old: Part | None, *, probable: bool = False) -> Held
         decision, linear = nearest.decision(new.Y[0] - centre), False
     else:
         decision = predicted(result, new.views[0], 0, "decision")
-        skipped = getattr(result.objective, "unlabelled", None)
-        weights = weights if skipped is None else weights * (truth != skipped)
+        known = labelled([result.objective], truth)
+        if known is not None and not (weights := weights * known).any():
+            raise DataError("y has no label to compare with: every sample is marked as unlabelled")
     found = _classified(truth, weights, classes, decision)
     return replace(found, log_loss=None) if linear else found
 
@@ -545,8 +554,12 @@ class Folds:
         folds: Argument,
         random_state: int | np.random.Generator | None,
         gap: int | None = None,
+        known: np.ndarray | None = None,
     ) -> Folds:
-        """Split samples into folds as in `ldr.path`; trials of time series are not split."""
+        """Split samples into folds as in `ldr.path`; trials of time series are not split.
+
+        Only samples with `known` labels are held out, by default those that the objective knows.
+        """
         from sklearn import model_selection
 
         trials, blocks, splitter = sampled.trials, sampled.is_series, folds
@@ -605,6 +618,17 @@ class Folds:
                 (np.flatnonzero(np.isin(trials, a)), np.flatnonzero(np.isin(trials, b)))
                 for a, b in parts
             ]
+        known = labelled([sampled.objective], sampled.data.y) if known is None else known
+        if known is not None and not known.all():
+            notes.append(
+                f"{np.sum(~known)} of {len(known)} samples have no label: they are not scored"
+            )
+            parts = [(a, b[known[b]]) for a, b in parts if known[b].any()]
+            if len(parts) < 2:
+                raise ArgumentError(
+                    f"folds = {folds!r} makes {len(parts)} split(s) with labels in the held-out "
+                    "samples, expected two or more: use other folds or groups"
+                )
         return cls(sampled, parts, notes)
 
     def scored(

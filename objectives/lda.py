@@ -319,4 +319,9 @@ class SemiSupervisedDA(
         labelled = np.array([label != self.unlabelled for label in y], dtype=bool)
         if not labelled.any():
             raise DataError(f"y has no label: every entry equals unlabelled = {self.unlabelled!r}")
+        if (y[labelled] == y[labelled][0]).all():
+            raise DataError(
+                f"y has a single class besides unlabelled = {self.unlabelled!r}, expected at least "
+                "two: give another unlabelled= if every sample has a label"
+            )
         return labelled, *as_labels(y[labelled], int(labelled.sum()))

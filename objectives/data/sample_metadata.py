@@ -124,7 +124,8 @@ def _open_labels(y: object, n: int) -> Cells:
     if len(missing):
         raise DataError(
             f"y has {len(missing)} missing or infinite label(s), the first at "
-            f"position {missing[0]}; a label for each sample was expected"
+            f"position {missing[0]}; a label for each sample was expected "
+            "(semi-supervised-da takes samples whose label is -1 as unlabelled)"
         )
     return labels
 

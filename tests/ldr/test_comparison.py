@@ -9,7 +9,7 @@ from scipy import stats
 from sklearn.datasets import load_diabetes, load_linnerud
 from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
 from sklearn.linear_model import LinearRegression
-from sklearn.model_selection import PredefinedSplit, StratifiedGroupKFold
+from sklearn.model_selection import GroupKFold, PredefinedSplit, StratifiedGroupKFold
 from sklearn.neighbors import KNeighborsClassifier, KNeighborsRegressor
 from sklearn.preprocessing import StandardScaler
 
@@ -442,3 +442,44 @@ def test_too_few_trials_for_their_classes():
         ldr.compare(
             ["csp"], X[:20, :5], np.repeat([0, 1], 10), 1, folds=2, groups=np.arange(20) // 5
         )
+
+
+@pytest.mark.parametrize("order", [1, -1])
+def test_methods_score_the_same_samples_if_some_have_no_label(order):
+    """-1 is no class of lda, whose scores equal a loop over the labelled samples."""
+    y = np.where(np.random.default_rng(0).random(len(labels)) < 0.4, -1, labels)
+    names = ["lda", "semi-supervised-da", "pca", "nca"][::order]
+    found = ldr.compare(names, X, y, 2, folds=3, standardise=True)
+    majority = np.unique(y[y >= 0], return_counts=True)[1].max() / np.sum(y >= 0)
+    for method in found.methods:
+        assert method.numbers["majority"] == pytest.approx(majority)
+    right = []
+    for training, held in folds_of("orthogonal-lda", X, y, 3):
+        a, b = training[y[training] >= 0], held[y[held] >= 0]
+        model = ldr.solve("lda", X[a], 2, y=y[a], standardise=True)
+        right += list(model.predict(X[b]) == y[b])
+    (lda,) = (method for method in found.methods if method.name == "lda")
+    assert lda.numbers["accuracy"] == pytest.approx(np.mean(right), abs=1e-12)
+    said = repr(found)
+    assert f"{np.sum(y < 0)} of {len(y)} samples have no label: they are not scored" in said
+    assert "fitted to the labelled samples alone: " in said
+
+
+def test_folds_without_labels_are_left_out():
+    groups = np.arange(len(labels)) % 10
+    y = np.where(groups < 2, -1, labels)
+    options = {"folds": GroupKFold(10), "groups": groups, "standardise": True}
+    found = ldr.compare(["semi-supervised-da", "lda"], X, y, 2, **options)
+    assert found.folds == 8 and all(np.isfinite(m.numbers["accuracy"]) for m in found.methods)
+    assert ldr.path("semi-supervised-da", X, [1, 2], y=y, **options).scores.shape == (2, 8)
+    with pytest.raises(ArgumentError, match="with labels in the held-out samples, expected two"):
+        ldr.compare(["semi-supervised-da"], X, np.where(groups < 9, -1, y), 2, **options)
+    fitted = ldr.solve("semi-supervised-da", X, 2, y=y)
+    with pytest.raises(DataError, match="y has no label to compare with"):
+        ldr.score(fitted, X, np.full(len(y), -1))
+
+
+def test_minus_one_is_a_class_beside_a_single_other_class():
+    found = ldr.compare(["semi-supervised-da", "lda"], X, np.where(labels == 0, -1, 1), 1)
+    assert [method.name for method in found.methods] == ["lda"]
+    assert "give another unlabelled=" in found.left_out["semi-supervised-da"]

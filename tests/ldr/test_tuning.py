@@ -190,3 +190,12 @@ def test_classes_that_no_training_row_has_are_named():
     y = np.sort(y)
     with pytest.raises(DataError, match="missing in the training samples of its fold"):
         ldr.tune("pca", X, 2, {"scales": np.ones(13)}, y=y, folds=PredefinedSplit(y))
+
+
+def test_samples_without_a_label_are_not_part_of_the_loss():
+    X, y = wine()
+    y = np.where(np.random.default_rng(0).random(len(y)) < 0.4, -1, y)
+    start, options = {"mu": 0.1}, {"folds": 3, "random_state": 0}
+    found = ldr.tune("semi-supervised-da", standardised(X), 2, start, y=y, evaluations=2, **options)
+    path = ldr.path("semi-supervised-da", standardised(X), [2], y=y, mu=0.1, **options)
+    assert found.history[0][1] == pytest.approx(path.numbers["log_loss"][0], rel=1e-9)
