@@ -211,8 +211,9 @@ def solve(
         and fa, r = 0 is the model of independent columns. A number between 0 and 1 is a share of
         the variance, and selects the fewest components that explain it. Such shares are accepted
         for closed forms with orthonormal M (pca, mds, ...). For tica and vamp the share refers to
-        the sum of all squared autocorrelations. "auto" selects r by parallel analysis (pca, mds,
-        log-det-pca) or by the least BIC (ppca, fa). A message names the rule that selected r.
+        the sum of all squared autocorrelations. "auto" selects r by parallel analysis of the
+        covariance, or of the correlation if `standardise` (pca, mds, log-det-pca), or by the least
+        BIC (ppca, fa). A message names the rule that selected r.
     y : array (n,), optional
         Labels, for methods such as lda, or a response, for methods such as sdr and regressions. y
         may also be the path of an .npy file or, if X is the path of a table, the name of a column.

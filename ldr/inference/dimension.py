@@ -114,7 +114,8 @@ def dimension(
       r = 0, the model of independent columns, is a candidate if no values are missing.
     - "folds": `ldr.path` scores each r on held-out samples, and `rule` selects r. If the method
       predicts, r = 0 (the mean or the largest class) is also a candidate.
-    - "parallel": Horn's parallel analysis of the correlation matrix (pca).
+    - "parallel": Horn's parallel analysis of the covariance matrix, or of the correlation matrix if
+      `standardise` (pca), as for ``r="auto"`` of `ldr.solve`.
 
     The default is the first applicable one of: bic, parallel, permutation (cca, lda), ladle,
     permutation (methods of a response that do not predict, such as save), folds.
@@ -194,10 +195,11 @@ def dimension(
     if used == "ladle":
         return _by_ladle(objective, null, limit, rng)
     if used == "parallel":
-        found = parallel_analysis(X, quantile=1.0 - level, random_state=rng)
+        options = {"correlation": standardise, "quantile": 1.0 - level, "random_state": rng}
+        found = parallel_analysis(X, **options)
         numbers, bars = (each[:limit] for each in (found.eigenvalues, found.threshold))
         r, steps = min(found.r, len(numbers)), np.arange(1, len(numbers) + 1)
-        criterion = "eigenvalue of the correlation matrix"
+        criterion = f"eigenvalue of the {'correlation' if standardise else 'covariance'} matrix"
         return Dimension(objective, r, used, criterion, steps, numbers, bars)
     if used == "bic":
         first = int(np.isnan(null.views[0]).any())  # r = 0 needs complete samples

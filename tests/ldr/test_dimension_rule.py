@@ -186,3 +186,15 @@ def test_plot_of_a_parallel_analysis():
     assert nothing.r == 0 and not any(
         "stand out" in t.get_text() for t in nothing.plot().axes[0].texts
     )
+
+
+@pytest.mark.parametrize("standardise", [False, True])
+def test_dimension_and_auto_count_the_components_of_the_same_matrix(standardise):
+    options = {"standardise": standardise, "random_state": 0}
+    raw = X * np.logspace(0, 3, X.shape[1])
+    found = ldr.dimension("pca", raw, **options)
+    assert max(found.r, 1) == ldr.solve("pca", raw, "auto", **options).r
+    Z = raw / raw.std(axis=0) if standardise else raw
+    variances = np.linalg.eigvalsh(np.cov(Z.T, bias=True))[::-1]
+    np.testing.assert_allclose(found.scores, variances, rtol=1e-9)
+    assert ("correlation" if standardise else "covariance") in found.criterion
