@@ -397,7 +397,11 @@ def score(
     if isinstance(result.P, tuple):
         X = views_of(X, len(result.P), result.view_names)
     data = as_data(of_features(objective), X, y, sample_weight, groups, minimum_rows=1)
-    return held_out(Part(result, data.X, data.y)).score
+    found = held_out(Part(result, data.X, data.y))
+    if found.log_loss is not None and np.isinf(found.log_loss[found.weights > 0]).all():
+        known = np.asarray(getattr(result.predictors[0], "classes", ()))[:5].tolist()
+        raise DataError(f"no label of y is one of the fit's classes {known}")
+    return found.score
 
 
 def criteria(
@@ -584,7 +588,7 @@ class Folds:
         near = np.maximum(np.cumsum(counted) - 1, 0)
         try:
             if y is not None and numbered and labels:  # scikit-learn would cast them to integers
-                y = np.unique(y, return_inverse=True)[1]
+                y = as_labels(y, len(y))[0]
             given = [None if each is None else each[near] for each in (y, groups)]
             with warnings.catch_warnings():  # a separate message says that groups are ignored
                 warnings.simplefilter("error" if numbered else "ignore", UserWarning)

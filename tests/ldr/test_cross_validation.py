@@ -547,3 +547,17 @@ def test_sparse_samples_are_scored_as_dense_samples(name):
     assert ldr.score(ldr.solve(name, given[1], 1), given[1]) == pytest.approx(
         ldr.score(ldr.solve(name, given[0], 1), given[0]), rel=1e-6
     )
+
+
+def test_labels_that_the_fit_does_not_know_have_no_score():
+    X, y = real_data.wine()
+    result = ldr.solve("lda", X, 2, y=y)
+    with pytest.raises(DataError, match=r"no label of y is one of the fit's classes \["):
+        ldr.score(result, X, np.array(["a", "b", "c"])[y])
+
+
+def test_missing_labels_of_text_are_named():
+    X, y = real_data.wine()
+    some = np.where(np.arange(len(y)) % 3, np.array(["a", "b", "c"])[y], None)
+    with pytest.raises(ArgumentError, match="y has 60 missing or infinite label"):
+        ldr.compare(["lda", "pca"], X, some, 2)
