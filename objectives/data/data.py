@@ -25,8 +25,8 @@ Term = TypeVar("Term")
 Merge: TypeAlias = Callable[[Term, Term], Term]
 # Number of entries in a block: 8 MiB, so that the block and its centred copy fit into the cache.
 BLOCK_NUMBERS = 2**20
-# Number of entries in a chunk of data (32 MiB); threads and file readers process whole chunks.
-PIECE_NUMBERS = 2**22
+# Number of entries in a chunk of data (16 MiB); threads and file readers process whole chunks.
+PIECE_NUMBERS = 2**21
 # Largest number d of columns for which a d x d array counts as small (128 MiB). Then each thread
 # has its own array, and sparse data get a dense covariance.
 WIDE = 4096
