@@ -31,7 +31,7 @@ PROVED_GLOBAL = 1e-8
 # Message for an optimality gap that is at the level of rounding errors.
 NEARLY_COLLINEAR = (
     "the columns are nearly collinear, so that rounding errors of the data and of sums over rows "
-    "may hide a gap of this size"
+    "may hide a better M"
 )
 
 
@@ -92,7 +92,8 @@ class Certificate(Pickled):
         they may also hide variation outside of the span.
         """
         hidden = missed <= doubt
-        found = cls.of_gap(missed + doubt, none, proved, NEARLY_COLLINEAR if hidden else bounded)
+        why = NEARLY_COLLINEAR if hidden else bounded
+        found = cls.of_gap(missed + doubt, none, proved, why, why if hidden else "")
         restricted = restricted or (hidden and found.kind == "bound")
         return found.restricted_to(span) if span is not None and restricted else found
 

@@ -21,7 +21,7 @@ FLOORS = ("ldr.solvers", "ldr.objectives", "ldr", "experiments", "benchmarks")
 
 # The tests fail above these; a change that needs more raises the number in the same commit.
 LARGEST = {
-    "library lines": 49843,
+    "library lines": 49860,
     "library files": 163,
     "public members of Objective and BoundObjective": 45,
     "tuned constants": 159,
@@ -36,7 +36,7 @@ def counts() -> dict[str, int]:
     texts = [path.read_text(encoding="utf-8") for path in paths]
     members = [name for cls in (Objective, BoundObjective) for name in dir(cls)]
     return {
-        "library lines": sum(len(text.splitlines()) for text in texts),
+        "library lines": 49860sum(len(text.splitlines()) for text in texts),
         "library files": len(texts),
         "public members of Objective and BoundObjective": len(
             [name for name in members if not name.startswith("_")]

@@ -220,9 +220,13 @@ class Whitened:
         """Bound the rounding error of a sum of r eigenvalues (singular values) up to a given size.
 
         The bound of the rounding error includes errors of the whitening. Rows of length s with
-        errors e have squares between (s - e)^2 and (s + e)^2.
+        errors e have squares between (s - e)^2 and (s + e)^2. The smallest eigenvalue of W'BW is at
+        least 1 - error; if this is negative, eigenvalues have no bound.
         """
-        return math.sqrt(r) * (size + 2.0 * math.sqrt(size) + self.error) * self.error
+        error = self.error
+        if error >= 1.0:
+            return math.inf
+        return math.sqrt(r) * (size + 2.0 * math.sqrt(size) + error) * error / (1.0 - error)
 
     @np.errstate(over="ignore")
     def doubt_of_numerator(self, A: Array, r: int) -> float:
@@ -384,6 +388,7 @@ def _of_rows(
         ridged = add_ridge(before, given.ridge, given.what)[1]
         V = np.vstack([W, kept.rows(T @ W)])
         B = block_diag(B, ridge_amount(before, given.ridge) * np.eye(kept.rank))
+    full = W.shape[1]
     for _ in range(2 if given.ridge > 0 else 1):
         more, less, _ = inverse_root(V.T @ B @ V)
         W, V, inverse = W @ more, V @ more, less @ inverse
@@ -406,7 +411,7 @@ def _of_rows(
         _outside(given, varies),
         sized @ W,
         np.sqrt(diagonal(B))[:, None] * V,
-        defect_of(V, B),
+        defect_of(V, B) + full - W.shape[1],  # a direction that is lost misses a 1 of I
         astray(onto, ROWS_ROUNDING * scale[:, 0], lift),
     )
 

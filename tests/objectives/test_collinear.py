@@ -4,6 +4,9 @@ The columns [a, a + eps b, c] span what [a, b, c] do, so that whitened methods a
 the same value on both; what the rounding of a + eps b takes away is at most 1e-16/eps.
 """
 
+import math
+from fractions import Fraction
+
 import numpy as np
 import pytest
 import scipy
@@ -326,6 +329,25 @@ def test_what_only_the_numerator_sees_stays_out_of_the_range_of_the_denominator(
     Q = np.linalg.svd(B)[0][:, :3]
     best = scipy.linalg.eigh(Q.T @ A @ Q, Q.T @ B @ Q, eigvals_only=True)[-1]
     assert result.value == pytest.approx(best, rel=1e-9)
+
+
+@pytest.mark.parametrize(("apart", "scale", "ridge"), [(1e-7, 1e6, 1e-6), (1e-4, 1e6, 1e-9)])
+def test_noise_along_a_line_that_the_units_of_the_signal_hide(apart, scale, ridge):
+    """The ridged noise varies least in a direction that is lost in the signal's coordinates."""
+    rng = np.random.default_rng(0)
+    X, noise = rng.standard_normal((30, 2)) * [scale, 1.0], rng.standard_normal((40, 2))
+    noise[:, 0] = noise[:, 1] + apart * noise[:, 0]
+    exact = np.vectorize(Fraction)
+    Z, N = exact(X) - exact(X).mean(axis=0), exact(noise)
+    A, B = Z.T @ Z / 30, N.T @ N / 40
+    B = B + Fraction(ridge) * B.trace() / 2 * np.eye(2, dtype=int)
+    # The larger root of |A - t B| = at^2 - 2bt + c = 0.
+    a, c = (S[0, 0] * S[1, 1] - S[0, 1] ** 2 for S in (B, A))
+    b = (A[0, 0] * B[1, 1] + A[1, 1] * B[0, 0]) / 2 - A[0, 1] * B[0, 1]
+    optimum = float(b / a) + math.sqrt((b / a) ** 2 - c / a)
+    result = ldr.solve("opca", (X, noise), 1, ridge=ridge)
+    assert abs(optimum - result.value) <= result.certificate.gap
+    assert "nearly collinear" in result.certificate.message
 
 
 def test_noise_along_a_line_has_rank_one():
