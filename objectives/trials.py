@@ -530,7 +530,7 @@ class SSD(StatedMethod, transposed=False, weighted=True, scale_free=True, sparse
 
     def matrices(self, data: DataSums) -> PencilMatrices:
         h, wide = (band_pass(band, self.rate) for band in (self.signal, self.noise))
-        inside, beside = data.through(convolved, h), data.through(convolved_beside, wide, h)
+        inside, beside = (data.through(convolved, each) for each in (h, difference(wide, h)))
         rows = data.rows
         counts = (np.ones(rows.count) if rows.weights is None else rows.weights) / rows.n
         S, R = (found.about_zero.form(counts) for found in (inside, beside))
@@ -549,8 +549,13 @@ def band_pass(band: tuple[float, ...], rate: float) -> Array:
     widths = _TRANSITION * low, min(_TRANSITION * high, 0.5 - high)
     cuts = low - 0.5 * widths[0], high + 0.5 * widths[1]
     passes = [_low_pass(cut, width) for cut, width in zip(cuts, widths, strict=True)]
-    h = np.zeros(max(map(len, passes)))
-    for sign, one in zip((-1.0, 1.0), passes, strict=True):
+    return difference(passes[1], passes[0])
+
+
+def difference(a: Array, b: Array) -> Array:
+    """Return the impulse response a - b, both symmetric and of odd length."""
+    h = np.zeros(max(len(a), len(b)))
+    for sign, one in ((1.0, a), (-1.0, b)):
         start = (len(h) - len(one)) // 2
         h[start : start + len(one)] += sign * one
     return h
@@ -568,22 +573,18 @@ def convolved(X: Array, h: Array) -> Array:
 
     X may be an array of jax.
     """
+    from scipy.fft import next_fast_len
     from scipy.signal import oaconvolve
 
     xp: Any = np
-    convolve, h = oaconvolve, h[:, None]
     if not isinstance(X, np.ndarray):
-        import jax.numpy as jnp
-        from jax.scipy.signal import fftconvolve
-
-        xp, convolve, h = jnp, fftconvolve, jnp.tile(h, X.shape[1])
+        import jax.numpy as xp
     edge = min(len(h), len(X)) - 1
     before = 2.0 * X[0] - X[edge:0:-1]
     after = 2.0 * X[-1] - X[-2 : -2 - edge : -1] if edge else X[:0]
-    start = edge + len(h) // 2
-    extended = xp.concatenate([before, X, after])
-    return xp.asarray(convolve(extended, h, axes=0)[start : start + len(X)])
-
-
-def convolved_beside(X: Array, wide: Array, h: Array) -> Array:
-    return convolved(X, wide) - convolved(X, h)
+    extended, start = xp.concatenate([before, X, after]), edge + len(h) // 2
+    if xp is np:
+        return oaconvolve(extended, h[:, None], axes=0)[start : start + len(X)]
+    n = next_fast_len(len(extended) + len(h), real=True)
+    products = xp.fft.rfft(extended, n, axis=0) * xp.fft.rfft(h, n)[:, None]
+    return xp.fft.irfft(products, n, axis=0)[start : start + len(X)]
