@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ldr.objectives.sparse import orthomax
-from ldr.objectives.view import signs
+from ldr.objectives.view import orthomax, signs
 from ldr.solvers.checks import choice
 from ldr.solvers.errors import ArgumentError
 from ldr.solvers.manifolds import Array

@@ -36,7 +36,7 @@ def counts() -> dict[str, int]:
     texts = [path.read_text(encoding="utf-8") for path in paths]
     members = [name for cls in (Objective, BoundObjective) for name in dir(cls)]
     return {
-        "library lines": 49860sum(len(text.splitlines()) for text in texts),
+        "library lines": sum(len(text.splitlines()) for text in texts),
         "library files": len(texts),
         "public members of Objective and BoundObjective": len(
             [name for name in members if not name.startswith("_")]

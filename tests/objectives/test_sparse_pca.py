@@ -9,7 +9,7 @@ from sklearn.decomposition import SparsePCA as TheirSparsePCA
 import ldr
 from ldr.errors import ArgumentError, DataError
 from ldr.objectives import PCA, OrthogonalLDA, SparsePCA
-from ldr.objectives.sparse import orthomax
+from ldr.objectives.view import orthomax
 from ldr.solvers import Status
 from tests import real_data
 
