@@ -89,7 +89,7 @@ class Majorant:
     def least_shift(self) -> float:
         """Return the smallest useful delta: a bound of the rounding errors on the span of N."""
         along = self.N.T @ (self._errors(0.0)[:, None] * self.N)
-        return 1.5 * float(np.linalg.eigvalsh(along)[-1])
+        return 1.1 * float(np.linalg.eigvalsh(along)[-1])
 
 
 def entry_squares(sizes: Array) -> Array:
@@ -185,7 +185,7 @@ def _bound_at(
 
     above = at(rho)
     above_zero = max(above.weight * above.s + above.total, 0.0)
-    eta = 1.2 * (above_zero + above.weight * above.least_shift()) / b
+    eta = 1.1 * (above_zero + above.weight * above.least_shift()) / b
     for _ in range(tries):
         t = rho + max(eta, 4.0 * _U * abs(rho))
         above = at(t)
