@@ -334,7 +334,7 @@ class Projection(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
         self, objective: Objective, X: Rows, y: PerRow, background: Rows, **rows: Any
     ) -> XandY:
         """Return X, or a pair, and y in the form for `ldr.solve`; for **rows see `_samples`."""
-        y = paired(X, y=y)["y"]
+        y = None if y is None else paired(X, y=y)["y"]
         if isinstance(self, ClassifierMixin) and getattr(y, "ndim", 1) == 2:
             y = column_or_1d(y, warn=True)
         samples: Rows = self._samples(objective, X, **rows)
