@@ -216,8 +216,9 @@ def _pair_sums(
     n = Z.shape[0]
     pairs = max(0, n - lag)
     before, after = Z[:pairs], Z[n - pairs :]
-    if counts is None and isinstance(Z, np.ndarray):
+    if counts is None and isinstance(Z, np.ndarray) and 2 * pairs > n:
         # Squares of a few rows in the cache take .7 of the time of a product of two matrices.
+        # With fewer pairs, the squares of all rows would cancel.
         few = (slice(start, start + 1024) for start in range(0, pairs, 1024))
         first, last = Z[: n - pairs], Z[pairs:]
         ends = square(first) + square(last)

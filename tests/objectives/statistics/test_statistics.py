@@ -187,6 +187,16 @@ def test_refused_lags(lag):
         statistics.lagged_moments(as_samples(BASE), lag)
 
 
+@pytest.mark.parametrize("lag", [1, 2999])
+def test_few_pairs_at_a_large_lag_keep_their_digits(lag):
+    X = np.random.default_rng(0).standard_normal((3000, 3))
+    Z = centred(extended(X))
+    S = Z[:-lag].T @ Z[lag:] / (3000 - lag)
+    found = statistics.lagged_moments(as_samples(X), lag).lagged
+    scale = np.sqrt(np.mean(np.asarray(Z, dtype=float) ** 2))
+    assert np.abs(found - 0.5 * (S + S.T)).max() < 2e-14 * scale**2
+
+
 def test_differences_need_two_rows():
     with pytest.raises(DataError, match="at least 2"):
         statistics.difference_scatter(as_samples(np.ones((1, 3)), minimum_rows=1))
