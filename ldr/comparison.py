@@ -30,7 +30,7 @@ from ldr.method_selection import asked_for, beyond, has_gaps, suited
 from ldr.objectives.data.opening import with_columns
 from ldr.objectives.data.sample_metadata import as_array
 from ldr.objectives.kernel import is_categorical
-from ldr.objectives.objective import Objective, of_features
+from ldr.objectives.objective import Objective
 from ldr.objectives.parameters import Need
 from ldr.objectives.registry import named
 from ldr.resampling import Sampled
@@ -408,10 +408,10 @@ def compare(
         by_trial = rows.units.of_groups(as_array(rows.data.y)) is not None
     by = criteria(y, views=first.views, ordered=ordered, by_trial=by_trial, gaps=gaps)
     gap = max(map(gap_of, objectives))
-    marked = [o for o in objectives if hasattr(of_features(o), "unlabelled")]
-    known = labelled(marked, rows.data.y) if marked and y is not None else None
-    if known is None or known.all() or len(set(as_array(rows.data.y)[known])) < 2:
-        marked, known = [], None  # of the labels -1 and 1 both are classes
+    known = labelled(objectives, rows.data.y)
+    if known is not None and (known.all() or len(set(as_array(rows.data.y)[known])) < 2):
+        known = None  # of the labels -1 and 1 both are classes
+    marked = [] if known is None else objectives
     parts = Folds.of(rows, folds, random_state, gap, known)
     dimensions, notes = _dimensions(r, first, parts, gaps, standardise)
     fit = partial(
@@ -422,8 +422,11 @@ def compare(
         time_limit=time_limit,
         random_state=int(rng.integers(2**31)),
     )
-    needy = [name for name, (o, _) in chosen.items() if Need.LABELS in o.needs and marked]
-    needy = [name for name in needy if not hasattr(of_features(chosen[name][0]), "unlabelled")]
+    needy = [
+        name
+        for name, (objective, _) in chosen.items()
+        if marked and Need.LABELS in objective.needs and labelled([objective], rows.data.y) is None
+    ]
     if needy:
         parts.notes.append(f"fitted to the labelled samples alone: {', '.join(needy)}")
     left_out = {} if methods is not None else beyond(chosen, rows.n)
@@ -462,7 +465,7 @@ def _like(
     if not (ordered or first.views > 1 or gaps or y is None) and is_categorical(y):
         need = Need.LABELS
     fitting = [o for o in objectives if (need in o.needs if need else Need.LABELS not in o.needs)]
-    fitting = [o for o in fitting if not hasattr(o, "unlabelled")]  # it could find a single class
+    fitting = [o for o in fitting if not hasattr(o, "has_label")]  # it could find a single class
     if need is not None:
         fitting.append(named("orthogonal-maf" if ordered else "orthogonal-lda"))
     fitting = fitting or list(objectives)

@@ -427,10 +427,10 @@ def criteria(
 
 def labelled(objectives: Sequence[Objective], y: PerRow) -> np.ndarray | None:
     """Return False for the samples that a method takes as unlabelled; None if no method does."""
-    own = [o for o in map(of_features, objectives) if hasattr(o, "unlabelled")]
+    own = [o for o in map(of_features, objectives) if hasattr(o, "has_label")]
     if not own or (labels := as_array(y)).ndim != 1:
         return None
-    return np.array([all(label != o.unlabelled for o in own) for label in labels], dtype=bool)
+    return np.all([o.has_label(labels) for o in own], axis=0)
 
 
 def class_scores(new: Part, old: Part | None, *, probable: bool = False) -> HeldOut:

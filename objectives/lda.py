@@ -312,11 +312,15 @@ class SemiSupervisedDA(
         found[labelled] = codes
         return found
 
+    def has_label(self, y: Cells) -> Codes:
+        """Return True for the rows that have a label; objectives without this need all labels."""
+        return np.array([label != self.unlabelled for label in y], dtype=bool)
+
     def _labelled(self, y: Cells, n: int) -> tuple[Codes, Codes, Cells]:
         """Return True for labelled rows, their codes, and the classes."""
         if y.shape != (n,) or y.dtype.kind in "cV":
             raise DataError(f"y has shape {y.shape} and type {y.dtype}, expected {n} labels")
-        labelled = np.array([label != self.unlabelled for label in y], dtype=bool)
+        labelled = self.has_label(y)
         if not labelled.any():
             raise DataError(f"y has no label: every entry equals unlabelled = {self.unlabelled!r}")
         if (y[labelled] == y[labelled][0]).all():
