@@ -102,7 +102,7 @@ def student(degrees: float) -> Contrast:
 
 
 # Fixed-point iterations end after this many steps, or if 1 - cos of a step's angle is this small.
-_STEPS, _SETTLED = 30, 1e-6
+_STEPS, _SETTLED = 20, 1e-6
 # Largest number of random directions, and of that number times the number of entries of X.
 _DIRECTIONS, _ENTRIES = 30, 2**22
 

@@ -2,8 +2,9 @@
 
 Two classes have rows of weights a and b, and squared distances D. With K = exp(-D/reg) and u = a,
 Sinkhorn's iteration repeats v = b/(K'u), u = a/(Kv). The transport plan is G = diag(u) K diag(v),
-and the transport cost is W = <G, D>. As W depends on the order of the classes after few steps, W is
-the mean of both orders. The derivatives of W are exact, by reverse differentiation.
+and the transport cost is W = <G, D>. As W depends on the order of the two classes after few steps,
+the class with the smaller total variance comes first. The derivatives of W are exact, by reverse
+differentiation.
 """
 
 from __future__ import annotations
@@ -58,11 +59,12 @@ class Pairs:
     kinds: Codes
 
     @classmethod
-    def of(cls, codes: Codes, weights: Array | None) -> list[Pairs]:
-        """Return all pairs of classes, in groups of similar size that fit into the cache."""
-        found, groups = [], list(_like_sizes(codes, weights))
+    def of(cls, X: Array, codes: Codes, weights: Array | None) -> list[Pairs]:
+        """Return each pair of classes once, in groups of similar size that fit into the cache."""
+        w = np.ones(len(X)) if weights is None else weights
+        found, groups = [], list(_like_sizes(X, codes, w))
         for (own, a, a_shares), (others, b, b_shares) in product(groups, groups):
-            i, j = np.indices((len(own), len(others))).reshape(2, -1)
+            i, j = np.nonzero(np.less_equal.outer(own, others))
             kinds = (own[i] != others[j]).astype(np.intp)
             step = max(1, _NUMBERS // (a.shape[1] * b.shape[1]))
             for k in (slice(start, start + step) for start in range(0, len(i), step)):
@@ -70,10 +72,18 @@ class Pairs:
         return found
 
 
-def _like_sizes(codes: Codes, weights: Array | None) -> Iterator[tuple[Codes, Codes, Array]]:
-    """Yield groups of classes of similar size: codes, rows (c, m), padded, and row weights."""
-    w = np.ones(len(codes)) if weights is None else weights
+def _variance(X: Array, w: Array) -> float:
+    shares = w / w.sum()
+    return float(shares @ np.sum((X - shares @ X) ** 2, axis=1))
+
+
+def _like_sizes(X: Array, codes: Codes, w: Array) -> Iterator[tuple[Codes, Codes, Array]]:
+    """Yield groups of classes of similar size: ranks, rows (c, m), padded, and row weights.
+
+    The ranks of the classes are those of their total variances.
+    """
     counted = [np.flatnonzero((codes == c) & (w > 0)) for c in range(int(codes.max()) + 1)]
+    ranks = np.argsort(np.argsort([_variance(X[own], w[own]) for own in counted]))
     sizes = np.array([len(own) for own in counted])
     pairs, most = np.count_nonzero(sizes) ** 2, int(sizes.max())
     # All classes are padded to equal size if the distances of all their pairs fit into the cache.
@@ -87,7 +97,7 @@ def _like_sizes(codes: Codes, weights: Array | None) -> Iterator[tuple[Codes, Co
             own = counted[c]
             rows[k, : len(own)], rows[k, len(own) :] = own, own[0]
             shares[k, : len(own)] = w[own] / w[own].sum()
-        yield like, rows, shares
+        yield ranks[like], rows, shares
 
 
 _EPS = float(np.finfo(float).eps)
@@ -214,17 +224,13 @@ def _kernel(E: Array, far: bool, a: Array) -> tuple[Array, Array]:
 class TransportPoint(ProjectedPoint):
     """f is proportional to W_0/W_1, the sums of transport costs W within and between classes.
 
-    The sum W_1 contains each pair of classes in both orders. Up to a factor, the derivative of f in
-    Y is (s_0 - f s_1)/W_1 with s_0 and s_1, the derivatives of W_0 and W_1.
+    Up to a factor, the derivative of f in Y is (s_0 - f s_1)/W_1 with s_0 and s_1, the derivatives
+    of W_0 and W_1.
     """
 
     def __init__(self, problem: Transport, M: Array) -> None:
         super().__init__(problem.X, M)
-        self._problem, self._factor = problem, 2.0 * problem.share
-
-    def plans(self) -> Iterator[tuple[Pairs, Plans]]:
-        """Yield the plans one after the other, in reused arrays."""
-        return self._problem.plans(self.Y)
+        self._problem, self._factor = problem, problem.share
 
     @cached_property
     def _sums(self) -> tuple[Array, Array]:
@@ -265,7 +271,7 @@ class TransportPoint(ProjectedPoint):
         """Return the d x d matrix H; for fixed transport plans the gradient is HM."""
         X, d = self.X, self.X.shape[1]
         W, degrees, cross = np.zeros(2), np.zeros((2, len(X))), np.zeros((2, d, d))
-        for pairs, plans in self.plans():
+        for pairs, plans in self._problem.plans(self.Y):
             kinds, S, A = pairs.kinds, plans.S, X[pairs.a]
             np.add.at(W, kinds, plans.W)
             np.add.at(degrees, (kinds[:, None], pairs.a), S.sum(axis=2))
@@ -281,10 +287,9 @@ class TransportPoint(ProjectedPoint):
     def of_coordinates(self) -> Array:
         """Return each component's contribution to the costs W within and between classes."""
         s = np.zeros((2, *self.Y.shape))
-        for pairs, plans in self.plans():
+        for pairs, plans in self._problem.plans(self.Y):
             _add_laplacian(s, plans.G, pairs, self.Y1)
-        halves = np.array([[0.5], [0.25]])
-        return np.asarray(halves * np.einsum("ij,kij->kj", self.Y, s))
+        return np.asarray(0.5 * np.einsum("ij,kij->kj", self.Y, s))
 
 
 def _add_laplacian(total: Array, S: Array, pairs: Pairs, Y1: Array) -> None:
@@ -324,13 +329,13 @@ class WDA(Objective, weighted=True, by_pairs=True, predicts="classes", sparse=Fa
     The transport cost is W(c, c') = sum_ij G_ij D_ij with D_ij = ||M'(x_i - x_j)||^2, where G is
     the transport plan between the classes c and c' after `iterations` steps of Sinkhorn's iteration
     with the kernel exp(-D/reg). After a finite number of steps the transport plan from c to c'
-    differs from that from c' to c; the cost is therefore the mean of both. If the regularisation
-    reg is large, the plan pairs all samples, and the objective is a trace ratio as in
-    orthogonal-lda. If reg is small, the plan pairs only near samples, so that a class may have
-    several clusters. P = M'. Local optima exist: the default starts are the solution for infinite
-    reg (the baseline), orthogonal-lda and pca. With fewer samples than features some M map every
-    class to a point, so that the value is 0. Among several M of value 0 that with the largest
-    squared distances of class means is returned.
+    differs from that from c' to c; c is the class with the smaller total variance, so that the
+    order of the labels does not matter. If the regularisation reg is large, the plan pairs all
+    samples, and the objective is a trace ratio as in orthogonal-lda. If reg is small, the plan
+    pairs only near samples, so that a class may have several clusters. P = M'. Local optima exist:
+    the default starts are the solution for infinite reg (the baseline), orthogonal-lda and pca.
+    With fewer samples than features some M map every class to a point, so that the value is 0.
+    Among several M of value 0 that with the largest squared distances of class means is returned.
 
     An evaluation takes O(iterations n^2) time and memory for the distances between the two largest
     classes. For more than 10,000 samples, and for samples in files, the samples are divided into
@@ -347,8 +352,8 @@ class WDA(Objective, weighted=True, by_pairs=True, predicts="classes", sparse=Fa
     reg : float
         Weight of the entropy, in units of X squared; standardise features if their units differ.
     iterations : int
-        Number of Sinkhorn iterations. ldr averages the costs W(c, c') and W(c', c); Flamary et al.
-        and POT do not. The two costs agree more closely after more iterations.
+        Number of Sinkhorn iterations. In POT c is the class of the smaller label; W(c, c') and
+        W(c', c) agree more closely after more iterations.
     """
 
     name = "wda"
@@ -467,7 +472,7 @@ class Transport(Projected):
 
     @cached_property
     def pairs(self) -> list[Pairs]:
-        return Pairs.of(self.codes, self.w)
+        return Pairs.of(self.X, self.codes, self.w)
 
     def plans(self, Y: Array) -> Iterator[tuple[Pairs, Plans]]:
         """Yield the plans of rows Y one after the other, in reused arrays."""

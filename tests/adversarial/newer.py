@@ -1,6 +1,6 @@
 """Problems of the methods of trials, of pairs of rows, of slices and of any number of views."""
 
-from itertools import permutations
+from itertools import combinations
 
 import numpy as np
 
@@ -177,15 +177,20 @@ def transport_cost(A, B, reg=1, steps=10):
     return np.sum(np.exp(E + f[:, None] + g) * D)
 
 
+def by_variance(X, y):
+    """The rows of each class, in ascending order of the classes' total variances."""
+    return sorted((X[y == c] for c in np.unique(y)), key=lambda rows: rows.var(axis=0).sum())
+
+
 def _transport(X, y, result):
-    """wda: ten steps from either class."""
-    Y = X @ extended(result.M)
-    classes = [Y[y == c] for c in np.unique(y)]
+    """wda: ten steps, from the class with the smaller total variance."""
+    M = extended(result.M)
+    classes = [rows @ M for rows in by_variance(X, y)]
     same = sum(transport_cost(A, A) for A in classes)
-    across = sum(transport_cost(A, B) for A, B in permutations(classes, 2)) / 2
+    across = sum(transport_cost(A, B) for A, B in combinations(classes, 2))
     if across == 0:  # 0/0, of which only "none" may be said
         return np.inf, 1.0
-    return same / across, (same + np.sum(Y**2)) / across
+    return same / across, (same + np.sum((X @ M) ** 2)) / across
 
 
 def _sparse_ratio(X, y, result):
