@@ -115,6 +115,8 @@ def gradient_of_median(X: Array) -> Array:
 def is_categorical(y: object) -> bool:
     """Return True if y holds labels (strings, booleans, integers of few values)."""
     array = as_array(y)
+    if array.dtype.kind == "f" and (missing := np.isnan(array)).any():
+        return _whole_values(array[~missing]) > 0  # pandas makes integers with gaps floats
     return array.dtype.kind in "OUSb" or (array.dtype.kind in "iu" and _whole_values(array) > 0)
 
 
