@@ -492,11 +492,10 @@ class RatioGraph(NestedMethod, ShrinkingGraph):
 
 @dataclass(frozen=True, eq=False)
 class HeatedEdges:
-    """The matrix D - W, or D, for weights exp(-||x_i - x_j||^2 / heat), and its derivatives."""
+    """The edges of W with weights exp(-||x_i - x_j||^2 / heat), for derivatives in the rows."""
 
     W: csr_array
     heat: float | str
-    degrees: bool = False
 
     def squared(self, X: Array) -> tuple[Integers, Integers, Array, Array, float, Integers]:
         """Return i, j, weight, squared length of edges; the heat; the edges of the median."""
@@ -623,12 +622,10 @@ class LaplacianMethod(GraphMethod):
         degrees = W.sum(axis=1)
         shares = self._shares(degrees)
         rows = rows if shares is None else rows.about(shares)
-        of_A = of_B = None
-        if self.heat is not None and self._is_heated:
-            of_A, of_B = (HeatedEdges(W, self.heat, degrees) for degrees in (False, True))
+        edges = HeatedEdges(W, self.heat) if self.heat is not None and self._is_heated else None
         return {
-            "A": rows.form(laplacian(W), of_A),
-            "B": rows.form(degrees, of_B),
+            "A": rows.form(laplacian(W), edges),
+            "B": rows.form(degrees, edges),
             "unrelated": lambda: float(1.0 - W.trace() / degrees.sum()),
             "shares": shares,
         }

@@ -163,13 +163,13 @@ class Heated:
     ends: tuple[Codes, Codes] | None
     width: float | None
     middle: tuple[Codes, Codes]
-    degrees: bool = field(metadata=STATIC)
+    degrees: bool = field(default=False, metadata=STATIC)
 
     @classmethod
     def of(cls, edges: HeatedEdges, X: Array) -> Heated:
         i, j, W, squared, width, middle = edges.squared(X)
         near, fixed = W * (1.0 + squared / width), None if len(middle) else width
-        known = fixed, (i[middle], j[middle]), edges.degrees
+        known = fixed, (i[middle], j[middle])
         if edges.W.nnz <= _FULL * len(X) ** 2:
             return cls(near, W, (i, j), *known)
         every = np.zeros((len(X), len(X)))
@@ -391,10 +391,12 @@ class RowForms:
 
     - samples: samples in memory, with zeros in place of traced arrays
     - side: the rows that the forms are of
+    - heated: edges whose weights depend on the rows, shared by the forms D - W and D
     """
 
     samples: Samples
     side: Side
+    heated: dict[HeatedEdges, Heated] = field(default_factory=dict)
 
     @classmethod
     def of(cls, samples: Samples, view: int) -> RowForms:
@@ -447,7 +449,9 @@ class RowForms:
     def form(self, K: Any, moving: HeatedEdges | NeighbourWeights | None = None) -> Form:
         match moving:
             case HeatedEdges():
-                return self._mixed(Heated.of(moving, self.samples.dense()))
+                if moving not in self.heated:
+                    self.heated[moving] = Heated.of(moving, self.samples.dense())
+                return self._mixed(replace(self.heated[moving], degrees=np.ndim(K) == 1))
             case NeighbourWeights():
                 around = [tuple(each) for each in moving.around(self.samples.dense())]
                 return self._mixed(

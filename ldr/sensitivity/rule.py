@@ -129,17 +129,27 @@ def slope_in_X(function: Function, X: Traced, M: Traced, *given: Traced) -> Trac
 
 
 @lru_cache(_KEPT)
-def _program(step: Callable[..., Any], structure: Any, kinds: Any) -> Callable[..., Any]:
+def _program(
+    step: Callable[..., Any], structure: Any, places: Sequence[int], kinds: Any
+) -> Callable[..., Any]:
     """Return a compiled function for one shape of data, so that jax can release old programs."""
-    return jax.jit(lambda *given: step(*given), **compile_quickly())
+
+    def program(*once: Traced) -> Any:
+        return step(*jax.tree.unflatten(structure, [once[place] for place in places]))
+
+    return jax.jit(program, **compile_quickly())
 
 
 def computed(step: Callable[..., Any], *given: Traced) -> Traced:
     """Compute a step in float64, and return NumPy arrays."""
     leaves, structure = jax.tree.flatten(given)
-    kinds = tuple((np.shape(leaf), np.result_type(leaf)) for leaf in leaves)
+    # An array that occurs twice is passed once, so that its terms are computed once.
+    once = {id(leaf): leaf for leaf in leaves}
+    places = tuple(list(once).index(id(leaf)) for leaf in leaves)
+    kinds = tuple((np.shape(leaf), np.result_type(leaf)) for leaf in once.values())
     with float64():
-        return jax.tree.map(np.array, _program(step, structure, kinds)(*given))
+        program = _program(step, structure, places, kinds)
+        return jax.tree.map(np.array, program(*once.values()))
 
 
 def alike(one: Array | float, other: Array | float) -> bool:
