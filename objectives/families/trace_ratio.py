@@ -412,22 +412,16 @@ class TraceRatio(BoundObjective, Compared):
         ]
 
     def _better_outside(self, M: Array) -> bool:
-        """Return True if an omitted direction beats a direction of M, beyond rounding."""
+        """Return True unless all omitted directions are worse than M's, beyond rounding."""
         if math.isinf(self.outside):
             return True
+        if self.outside == 0.0:  # with 0/0 in place of a direction less than average, rho grows
+            return self.r > 1
         value, eps = self.at(M).value, float(np.finfo(float).eps)
-        if self.outside == 0.0:  # M'BM must exceed the rounding errors of its terms
-            lengths = np.sqrt(np.einsum("ij,ij->j", M, self.B @ M))
-            M = M / np.where(lengths > 0, lengths, 1.0)
-            shares, Q = np.linalg.eigh(sym(M.T @ self.B @ M))
-            terms = np.abs(M).T @ np.abs(self.B) @ np.abs(M)
-            if not shares[0] > 4 * len(self.B) * eps * np.linalg.norm(terms):
-                return True
-            M = M @ (Q / np.sqrt(shares))
         least = float(np.linalg.eigvalsh(sym(M.T @ (self.A + value * self.B) @ M))[0])
         terms = np.abs(M).T @ (np.abs(self.A) + abs(value) * np.abs(self.B)) @ np.abs(M)
         rounding = 4 * len(self.A) * eps * float(np.linalg.norm(terms))
-        return value * self.outside - least > rounding
+        return value * self.outside - least > -rounding
 
 
 def trace_ratio(

@@ -96,6 +96,7 @@ ONCE_REFUTED = [
     ("foreca", 102, 82004),
     ("save", 141, 71003),
     ("orthogonal-gcpca", 61, 104006),
+    ("orthogonal-npe", 81, 97001),
 ]
 
 
