@@ -117,21 +117,27 @@ class Groups:
     """Predictors of classes from class moments.
 
     - classes (c,)
-    - moments: class moments of the rows, in the solver's coordinates
+    - moments: class moments of the rows
+    - W: map from the rows of the moments to the solver's coordinates; None for the identity
+    - within: within-class scatter in the solver's coordinates, instead of that of the moments
     - ridge: constant added to the diagonal of the within-class scatter, in all columns
     """
 
     classes: Cells
     moments: ClassMoments
     coordinates: Coordinates
-    ridge: float = 0.0
+    W: Array | None
+    within: Array | None
+    ridge: float
 
     def predictors(
         self, maps: tuple[Array, ...], means: tuple[Array, ...]
     ) -> tuple[Predictor, ...]:
         (P,) = maps
-        moments = self.moments.through(self.coordinates.carried(P.T, P))
-        moments = replace(moments, within=moments.within + self.ridge * (P @ P.T))
+        Z = self.coordinates.carried(P.T, P)
+        moments = self.moments.through(Z if self.W is None else self.W @ Z)
+        within = moments.within if self.within is None else Z.T @ self.within @ Z
+        moments = replace(moments, within=within + self.ridge * (P @ P.T))
         return (ClassPredictor.of(P, self.classes, moments),)
 
 

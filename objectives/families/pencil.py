@@ -162,10 +162,7 @@ class RowPencil:
         """
         if self.classes is None or found.groups is None:
             return None
-        groups = found.groups if W is None else found.groups.through(W)
-        if ridged is not None:
-            groups = replace(groups, within=ridged)
-        return Groups(self.classes, groups, coordinates, ridge)
+        return Groups(self.classes, found.groups, coordinates, W, ridged, ridge)
 
 
 def added_to(
