@@ -1,9 +1,11 @@
 """Every method of the spectral half of the registry, on small random and on real data."""
 
 from dataclasses import fields
+from functools import cache
 from types import SimpleNamespace
 
 import numpy as np
+import pytest
 from scipy.spatial.distance import pdist, squareform
 
 from ldr.inputs import as_data, as_objective
@@ -158,6 +160,22 @@ def bound(objective, X, r=2, y=None, **parameters):
     """The problem of an objective, or of a method by its name."""
     objective = as_objective(objective, parameters)
     return objective.bind(as_data(objective, X, y), r)
+
+
+@cache
+def kind_of(key):
+    """The class of the method's problem: problems of one class are solved by the same code."""
+    X, y, parameters = RANDOM[key if key in RANDOM else name_of(key)]
+    return type(bound(name_of(key), X, y=y, **parameters))
+
+
+def one_of_each_kind(keys, also=()):
+    """Parameters of a test: the first key of each kind and those of `also`; others are slow."""
+    keys = list(keys)
+    first = {kind_of(key): key for key in reversed(keys)}.values()
+    return [
+        pytest.param(key, marks=() if key in {*first, *also} else pytest.mark.slow) for key in keys
+    ]
 
 
 def _tumours():

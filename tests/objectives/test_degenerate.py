@@ -23,7 +23,7 @@ from ldr.objectives.graphs import (
 from ldr.objectives.registry import REGISTRY
 from ldr.objectives.view import View
 from tests import real_data
-from tests.objectives.methods import RANDOM, name_of
+from tests.objectives.methods import RANDOM, name_of, one_of_each_kind
 
 RNG = np.random.default_rng(3)
 SPECIAL = ("mds-distances", "exponential-family-pca")  # of distances; of 0 and 1, or counts
@@ -123,18 +123,18 @@ QUICK = ("collinear", "bad_scales")
 SEARCHED = ("nca", "lmnn", "dca", "orthogonal-cca", "sparse-cca", "orthogonal-mcca", "sdr", "wda")
 
 
-@pytest.mark.parametrize(
-    ("key", "changes"),
-    [
-        *((key, QUICK if name_of(key) in SEARCHED else tuple(CHANGES)) for key in METHODS),
-        *(
-            pytest.param(key, tuple(set(CHANGES) - {*QUICK}), marks=pytest.mark.slow)
-            for key in METHODS
-            if name_of(key) in SEARCHED
-        ),
-    ],
-)
-def test_singular_data_give_a_restriction_or_an_error(key, changes):
+@pytest.mark.parametrize("key", one_of_each_kind(METHODS, also=["lasso"]))
+def test_singular_data_give_a_restriction_or_an_error(key):
+    check_changes(key, QUICK if name_of(key) in SEARCHED else CHANGES)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("key", [key for key in METHODS if name_of(key) in SEARCHED])
+def test_singular_data_of_searches(key):
+    check_changes(key, set(CHANGES) - {*QUICK})
+
+
+def check_changes(key, changes):
     for change in changes:
         X = CHANGES[change](clean())
         if key == "sfa quadratic":
@@ -165,7 +165,12 @@ def test_the_restriction_is_stated_with_its_rank(key, change):
     assert any("rank 5 of 6" in note and "e-14" in note for note in result.notes), result.notes
 
 
-@pytest.mark.parametrize("key", [key for key in METHODS if key != "sparse-lda"])
+@pytest.mark.parametrize(
+    "key",
+    one_of_each_kind(
+        (key for key in METHODS if key != "sparse-lda"), also=["hsic landmarks", "sfa derivatives"]
+    ),
+)
 def test_fewer_rows_than_columns(key):
     X = clean(20, 50)
     if key == "sfa quadratic":
@@ -186,7 +191,7 @@ RIDGED = [
 ]  # with fewer rows than columns a penalty is refused
 
 
-@pytest.mark.parametrize("key", RIDGED)
+@pytest.mark.parametrize("key", one_of_each_kind(RIDGED, also=["csp trials"]))
 @pytest.mark.parametrize("shape", [(40, 6), (20, 50)])
 def test_a_ridge_is_stated(key, shape):
     result = solve(key, constant_column(clean(*shape)), ridge=0.1)

@@ -9,7 +9,7 @@ from ldr.errors import ArgumentError, DataError
 from ldr.objectives.data import memory
 from ldr.objectives.registry import named
 from tests import real_data
-from tests.objectives.methods import RANDOM, name_of
+from tests.objectives.methods import RANDOM, name_of, one_of_each_kind
 
 KEYS = [
     key
@@ -33,14 +33,17 @@ def kernel_case(key, **options):
     return objective, X, y
 
 
-@pytest.mark.parametrize(
-    ("key", "components"),
-    [
-        *((key, 15) for key in KEYS),
-        *((key, None) for key in ("pca", "orthogonal-lda", "orthogonal-cca", "ica", "opca")),
-    ],
-)
-def test_every_method_has_a_kernel_version(key, components):
+@pytest.mark.parametrize("key", one_of_each_kind(KEYS, also=["opca", "sfa quadratic"]))
+def test_every_method_has_a_kernel_version(key):
+    check_kernel_version(key, 15)
+
+
+@pytest.mark.parametrize("key", ["pca", "orthogonal-lda", "orthogonal-cca", "ica", "opca"])
+def test_features_of_all_rows(key):
+    check_kernel_version(key, None)
+
+
+def check_kernel_version(key, components):
     objective, X, y = kernel_case(key, components=components)
     result = ldr.solve(objective, X, 2, y=y, max_iterations=200, certify=False)
     assert result.improvement >= -1e-9

@@ -170,7 +170,7 @@ def fitted(key):
     return estimator.fit(data, y), (data, y), {}
 
 
-@pytest.mark.parametrize("key", methods.RANDOM)
+@pytest.mark.parametrize("key", methods.one_of_each_kind(methods.RANDOM))
 def test_results_are_those_of_solve(key):
     name = methods.name_of(key)
     data, y, parameters = methods.RANDOM[key]
@@ -188,7 +188,12 @@ def _first(Y):
     return Y[0] if isinstance(Y, tuple) else Y
 
 
-@pytest.mark.parametrize("key", [k for k in methods.RANDOM if "distances" not in k])
+@pytest.mark.parametrize(
+    "key",
+    methods.one_of_each_kind(
+        (key for key in methods.RANDOM if "distances" not in key), also=["semi-supervised-da"]
+    ),
+)
 def test_score_of_the_training_data(key):
     """By the definition of its kind, else the value, larger being better."""
     estimator, given, keywords = fitted(key)
@@ -233,7 +238,9 @@ def test_a_model_of_features_scores_features():
     assert estimator.score(X) == pytest.approx(-estimator.result_.value / len(X), rel=1e-9)
 
 
-@pytest.mark.parametrize("key", sorted(set(methods.RANDOM) - {"sfa quadratic", "mds-distances"}))
+@pytest.mark.parametrize(
+    "key", methods.one_of_each_kind(sorted({*methods.RANDOM} - {"sfa quadratic", "mds-distances"}))
+)
 def test_inverse_of_the_projection_projects_back(key):
     estimator, given, _ = fitted(key)
     Y = estimator.transform(given[0])
