@@ -70,8 +70,23 @@ CONTAINERS = {
 }
 
 
-@pytest.mark.parametrize("container", CONTAINERS)
-@pytest.mark.parametrize("job", JOBS)
+# One job of each kind of statistics, and one container of each kind of samples.
+JOBS_OF_ALL = ("pca", "orthogonal-lda, weighted")
+CONTAINERS_OF_ALL = ("file", "dask", "csr")
+
+
+@pytest.mark.parametrize(
+    ("job", "container"),
+    [
+        pytest.param(
+            job,
+            container,
+            marks=() if job in JOBS_OF_ALL or container in CONTAINERS_OF_ALL else pytest.mark.slow,
+        )
+        for job in JOBS
+        for container in CONTAINERS
+    ],
+)
 def test_every_container_gives_the_same_answer(job, container, tmp_path, monkeypatch):
     monkeypatch.setattr(samples_module, "PIECE_NUMBERS", 64 * 100)
     name, data = job.partition(",")[0], CONTAINERS[container](tmp_path)

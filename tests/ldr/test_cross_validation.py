@@ -130,7 +130,9 @@ def test_scores_of_all_methods_are_those_of_loops_over_folds(name, data):
     check_loops(name, data)
 
 
-@pytest.mark.parametrize("name", ["pls-regression", "ridge-regression"])
+@pytest.mark.parametrize(
+    "name", ["pls-regression", pytest.param("ridge-regression", marks=pytest.mark.slow)]
+)
 def test_regressions_on_labels_are_scored_by_their_classes(name):
     X, y = SETS["wine"]
     y = np.array(["a", "b", "c"])[y]
@@ -532,7 +534,10 @@ def test_trials_are_classified_by_their_time_courses():
     assert path.accuracy[0] == 1.0
 
 
-@pytest.mark.parametrize("name", ["ppca", "fa", "pca", "maf", "reduced-rank-regression"])
+@pytest.mark.parametrize(
+    "name",
+    ["ppca", pytest.param("fa", marks=pytest.mark.slow), "pca", "maf", "reduced-rank-regression"],
+)
 def test_sparse_samples_are_scored_as_dense_samples(name):
     X = np.cumsum(rng.standard_normal((80, 5)), axis=0)
     Z = sp.csr_array(X)

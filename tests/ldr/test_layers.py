@@ -276,7 +276,7 @@ def test_other_shapes_are_refused_in_words(wrap):
         wrap(ldr.layer("orthogonal-lda", 2))(X, y[:5])
 
 
-@pytest.mark.parametrize("weighted", [False, True])
+@pytest.mark.parametrize("weighted", [pytest.param(False, marks=pytest.mark.slow), True])
 def test_projectors_have_derivatives_where_components_tie(weighted):
     rng = np.random.default_rng(0)
     ones = np.hstack([np.ones((40, 1)), rng.standard_normal((40, 4))])

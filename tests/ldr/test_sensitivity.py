@@ -172,6 +172,7 @@ BY_PRODUCTS = [
     ("hsic unsupervised", {"response_width": 2.0}, ""),
     *((key, {}, "weights") for key in KNOWN if "landmarks" not in key),
     *((key, {}, "trials") for key in KNOWN if methods.class_of(key).needs == ("time order",)),
+    ("vamp", {"ridge": 0.1}, "weights"),
 ]
 # Pairs of rows and kernels, whose methods share their programs.
 COMPILED_ONCE = (
@@ -181,8 +182,6 @@ COMPILED_ONCE = (
 # Each program takes seconds to compile: by default some matrices and rows.
 BY_DEFAULT = [
     ("orthogonal-cca", {"ridge": 0.1}, "weights"),
-    ("npe", {}, "weights"),
-    ("vamp", {"ridge": 0.1}, "weights"),
     *((key, {}, "") for key in ("robust-pca", "csp classes", *COMPILED_ONCE)),
 ]
 # One key of each class of problems, and matrices that are made in ways of their own.
@@ -251,8 +250,18 @@ def statement_value(function, X, M):
     return function(X, M).value
 
 
+# Methods with a variant in OF_EACH_CLASS that runs the same lines.
+WITH_VARIANTS = ("dynamics", "fa", "save", "sir", "uica")
+
+
 @pytest.mark.filterwarnings("ignore")
-@pytest.mark.parametrize("key", sorted(OF_EACH_CLASS))
+@pytest.mark.parametrize(
+    "key",
+    [
+        pytest.param(key, marks=[pytest.mark.slow] * (key in WITH_VARIANTS))
+        for key in sorted(OF_EACH_CLASS)
+    ],
+)
 def test_values_of_statements_change_as_optimal_values(key):
     """By the envelope theorem: of a fixed M, only the value is compiled."""
     X, y, parameters = methods.RANDOM[key]
@@ -311,7 +320,7 @@ SUMS = {
 @pytest.mark.parametrize(
     "key",
     [
-        pytest.param(key, marks=[pytest.mark.slow] * (key in ("of their rows", "of a basis")))
+        pytest.param(key, marks=[pytest.mark.slow] * (key not in ("traces", "kernels")))
         for key in SUMS
     ],
 )
@@ -345,7 +354,11 @@ OWN = {
 @pytest.mark.filterwarnings("ignore")
 @pytest.mark.parametrize(
     ("function", "manifold"),
-    [*((name, name) for name in OWN), ("grassmann", "auto"), ("stiefel", "grassmann")],
+    [
+        *(("stiefel", "stiefel"), ("euclidean", "euclidean"), ("grassmann", "auto")),
+        pytest.param("grassmann", "grassmann", marks=pytest.mark.slow),
+        pytest.param("stiefel", "grassmann", marks=pytest.mark.slow),
+    ],
 )
 def test_functions_of_ones_own_go_back_by_their_equations(function, manifold):
     X, y, _ = methods.RANDOM["least-squares"]
@@ -358,7 +371,7 @@ def test_functions_of_ones_own_go_back_by_their_equations(function, manifold):
     assert found == pytest.approx(inner(V, sensitivity.along(dX).P), rel=1e-7)
 
 
-@pytest.mark.parametrize("manifold", ["stiefel", "grassmann"])
+@pytest.mark.parametrize("manifold", ["stiefel", pytest.param("grassmann", marks=pytest.mark.slow)])
 def test_functions_of_two_views_have_derivatives(manifold):
     X, Y = methods.VIEWS
     rng = np.random.default_rng(0)
@@ -454,6 +467,7 @@ def test_what_is_flat_is_refused(key):
         result.sensitivity(X, y)
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore")
 def test_the_one_direction_of_a_target():
     X, y, parameters = methods.RANDOM["xdawn target"]
@@ -879,7 +893,7 @@ def test_data_that_cannot_move_say_so():
 @pytest.mark.parametrize(
     ("name", "data", "parameters"),
     [
-        ("robust-pca", "wine", {"loss": "huber"}),
+        pytest.param("robust-pca", "wine", {"loss": "huber"}, marks=pytest.mark.slow),
         ("maf", "digits", {}),
         ("npe", "wine", {}),  # where others are neighbours then
         *(

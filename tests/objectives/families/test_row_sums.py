@@ -95,7 +95,12 @@ BUILT_IN = {
 }
 
 
-@pytest.fixture(params=BUILT_IN)
+SAME_PROGRAM = {"uica student", "ica kurtosis", "robust-pca huber", "robust-pca threshold", "fa"}
+
+
+@pytest.fixture(
+    params=[pytest.param(key, marks=[pytest.mark.slow] * (key in SAME_PROGRAM)) for key in BUILT_IN]
+)
 def built_in(request):
     """An objective and its rows."""
     rows, parameters = BUILT_IN[request.param]
@@ -235,7 +240,10 @@ def test_a_single_batch_is_the_objective_itself(name, y, scale, saved, monkeypat
     assert values[0] == pytest.approx(values[1], rel=1e-10)
 
 
-@pytest.mark.parametrize(("name", "y"), [("nca", Y), ("lmnn", Y), ("mds-stress", None)])
+@pytest.mark.parametrize(
+    ("name", "y"),
+    [("nca", Y), pytest.param("lmnn", Y, marks=pytest.mark.slow), ("mds-stress", None)],
+)
 def test_batches(name, y, saved, monkeypatch):
     monkeypatch.setattr(pairwise, "BATCH_ROWS", 50)
     path = saved(X[:120] / X.std(axis=0))
@@ -480,7 +488,9 @@ def test_stochastic_optimum_in_memory(monkeypatch):
     assert result.value == pytest.approx(in_memory().value, rel=1e-10)
 
 
-@pytest.mark.parametrize("name", ["uica", "robust-pca", "ppca"])
+@pytest.mark.parametrize(
+    "name", [pytest.param("uica", marks=pytest.mark.slow), "robust-pca", "ppca"]
+)
 def test_stochastic_optimum_of_built_in_objectives(name, saved):
     path = saved(BUILT_IN[name][0])
     results = [solve(name, path, R, starts=1, solver=solver) for solver in ("lbfgs", "svrg")]
