@@ -4,6 +4,8 @@ import inspect
 import re
 from collections.abc import Iterator
 
+import pytest
+
 from ldr.objectives import REGISTRY
 from tests.words import HEADLESS, VAGUE, VERBS, docstrings, public_callables, sentences
 
@@ -42,5 +44,6 @@ def test_methods_are_called_by_their_full_names():
             )
 
 
+@pytest.mark.slow
 def test_sentences_of_every_kind_are_found():
     assert min(map(len, sentences().values())) > 200

@@ -23,14 +23,14 @@ def test_pairs_agree(method):
     check(compare(method, change, index) for index in range(count(PAIRS)) for change in NAMES)
 
 
-ALWAYS = ("rotated", "in_far_units")
+ALWAYS = ("rotated", "in_far_units")  # of every second method
 
 
 @pytest.mark.parametrize(("place", "method"), list(enumerate(METHODS)))
 def test_a_slice(place, method):
     """Some changes for every method, fewer for those that take their time."""
     some = () if method in ("nca", "lmnn", "wda", "sparse-cca") else NAMES[place % 7 :: 7]
-    check(compare(method, change, 0, seed=0) for change in {*ALWAYS, *some})
+    check(compare(method, change, 0, seed=0) for change in {ALWAYS[place % 2], *some})
 
 
 # Pairs that were found to disagree.

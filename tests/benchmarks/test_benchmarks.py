@@ -33,17 +33,14 @@ def printed_tables(*calls, between=""):
     )
 
 
-@pytest.fixture(scope="module")
-def printed():
-    return printed_tables(
+@pytest.mark.slow
+def test_tables_of_small_sizes():
+    printed = printed_tables(
         "--quick --only pca --part methods growth",
         "--quick --only fa --part particular",
         "--size 4000x300 --part sparse --only lda lasso",
         "--size 3000x20 --part files",
     )
-
-
-def test_tables_of_small_sizes(printed):
     rows = [line for line in printed.splitlines() if line.startswith("| pca")]
     assert len(rows) == 3  # one of them of files
     assert "scikit-learn" in rows[0] and "over" not in rows[1]

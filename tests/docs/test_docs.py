@@ -25,12 +25,15 @@ from ldr.estimators import estimator_name
 from ldr.method_selection import TABLE
 from ldr.objectives import REGISTRY
 from ldr.objectives.docstrings import advice, as_text, math
+from tests.objectives.methods import one_of_each_kind
 from tests.programs import run_programs
 
 DOCS = Path(__file__).parents[2] / "docs"
 # The commands of command-line are run beside its programs, clusters' with a cluster.
 PAGES = {path.stem for path in DOCS.glob("*.md") if "```python" in path.read_text("utf-8")}
 PAGES -= {"command-line", "clusters"}
+# Pages whose programs take seconds: one program by default.
+LONG = ("answers", "sensitivity", "several-views", "writing-an-objective")
 # Places of the documentation, and the terms by which the search finds them.
 SEARCHED = [
     (line.split(": ")[0], line.split(": ")[1].split(", "))
@@ -38,7 +41,7 @@ SEARCHED = [
 ]
 
 
-@pytest.mark.parametrize("name", REGISTRY)
+@pytest.mark.parametrize("name", one_of_each_kind(REGISTRY))
 def test_every_method_has_an_example_that_runs(name):
     printed, result, figure = solve_example(name)
     assert result.objective.name == name and result.converged
@@ -88,10 +91,16 @@ def test_every_public_name_has_a_page_of_its_own_or_its_methods():
     )
 
 
-@pytest.mark.parametrize("name", sorted(PAGES))
-def test_programs_of_the_pages_print_what_they_say(name, tmp_path, monkeypatch):
+@pytest.mark.parametrize(
+    ("name", "most"),
+    [
+        *((name, 1 if name in LONG else None) for name in sorted(PAGES)),
+        *(pytest.param(name, None, marks=pytest.mark.slow) for name in LONG),
+    ],
+)
+def test_programs_of_the_pages_print_what_they_say(name, most, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    run_programs(DOCS / f"{name}.md", at_least=1)
+    run_programs(DOCS / f"{name}.md", at_least=1, most=most)
 
 
 def test_table_of_methods_by_question_is_that_of_choose():
@@ -124,7 +133,7 @@ def test_tree_has_every_row_of_the_table():
     assert all(advice.wants in shown for advice in TABLE)
 
 
-@pytest.mark.parametrize("seed", [0, 1, 2])
+@pytest.mark.parametrize("seed", [0, *(pytest.param(k, marks=pytest.mark.slow) for k in (1, 2))])
 def test_picture_of_the_front_page_keeps_what_it_promises(seed):
     clean, broken, robust = hero.seen(seed)
     assert abs(robust.explained - clean.explained) < 0.005 and broken.explained < 0.15
@@ -132,14 +141,15 @@ def test_picture_of_the_front_page_keeps_what_it_promises(seed):
     assert len(hero.picture([clean, broken, robust]).axes) == 3
 
 
-def test_commands_of_the_page_succeed(tmp_path, monkeypatch, capsys):
+@pytest.mark.parametrize("most", [3, pytest.param(None, marks=pytest.mark.slow)])
+def test_commands_of_the_page_succeed(most, tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
     run_programs(DOCS / "command-line.md", at_least=2)
     text = (DOCS / "command-line.md").read_text(encoding="utf-8")
     blocks = re.findall(r"```sh\n(.*?)```", text, flags=re.DOTALL)
     commands = [line for line in "".join(blocks).splitlines() if line.startswith("ldr ")]
     assert len(commands) >= 5
-    for command in commands:
+    for command in commands[:most]:
         monkeypatch.setattr(sys, "argv", shlex.split(command))
         with pytest.raises(SystemExit) as exit:
             main()

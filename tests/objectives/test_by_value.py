@@ -13,9 +13,9 @@ import ldr
 from ldr.objectives.custom import by_value
 
 SCRIPT = """
-import joblib
 import numpy as np
 import ldr
+from joblib.externals.loky import ProcessPoolExecutor
 
 X = np.random.default_rng(0).standard_normal((40, 4)) * [4, 3, 2, 1]
 
@@ -46,12 +46,12 @@ short = ldr.objective(manifold="grassmann", sense="max", backend="numpy", gradie
 
 if __name__ == "__main__":
     reducer = ldr.Reducer(variance, 2)
-    (fitted,) = joblib.Parallel(n_jobs=2)([joblib.delayed(reducer.fit)(X)])
-    print(fitted.result_.value)
+    worker = ProcessPoolExecutor(1)
+    print(worker.submit(reducer.fit, X).result().result_.value)
     print(reducer.fit(X).result_.value)
     owns = [variance, short, nested(1.0), variance + 0.5 * nested(2.0)]
-    solved = joblib.delayed(ldr.solve)
-    for own, found in zip(owns, joblib.Parallel(n_jobs=2)(solved(own, X, 2) for own in owns)):
+    for own in owns:
+        found = worker.submit(ldr.solve, own, X, 2).result()
         assert found.objective == own and hash(found.objective) == hash(own)
         print(found.value)
         print(ldr.solve(own, X, 2).value)

@@ -259,8 +259,9 @@ def test_missing_cells_of_methods_that_take_them(method, size, call, tmp_path, m
     monkeypatch.setattr(files, "LARGE", size)
     holes = WINES.mask(np.random.default_rng(0).random(WINES.shape) < 0.1)
     holes.to_csv(tmp_path / "holes.csv", index=False)
-    options = ["--standardise", "--json", "--out", "Y.csv", "--plot", "Y.png", "--report", "Y.html"]
-    done = call("solve", method, "holes.csv", *options, folder=tmp_path)
+    options = ["--standardise", "--json", "--out", "Y.csv"]
+    pictures = ["--plot", "Y.png", "--report", "Y.html"] if method == "ppca" else []
+    done = call("solve", method, "holes.csv", *options, *pictures, folder=tmp_path)
     assert done.returncode == 0 and done.stderr == ""
     scaled = holes / holes.std(ddof=0)
     result = ldr.solve(method, scaled, 2)
@@ -389,8 +390,8 @@ def is_one_line_and_code_2(done, message):
 
 
 def test_a_mistake_is_one_line_and_code_2_of_the_process(folder):
-    arguments, message = ["solve", "pca", "beer.csv"], "ldr: beer.csv: no such file"
-    assert is_one_line_and_code_2(run(*arguments, folder=folder), message)
+    message = "ldr: No such command 'dmeo'"
+    assert is_one_line_and_code_2(run("dmeo", folder=folder), message)
 
 
 @pytest.mark.parametrize(("arguments", "message"), MISTAKES)

@@ -51,6 +51,7 @@ def test_projection_has_the_panels_it_should(r):
     figure = plots.projection(result, X, names)
     assert len(panels(figure)) == {1: 1, 2: 1, 3: 9, 5: 16}[r]
     assert legend_texts(figure) == ["first", "second", "third"]
+    assert figure.get_suptitle() == ("4 of 5 components" if r == 5 else "")
     assert draws(figure)
 
 
@@ -212,7 +213,7 @@ def test_convergence_of_a_closed_form_is_a_point():
     assert still.plot_convergence().axes[1].get_yscale() == "linear"  # whose gradient is zero
 
 
-@pytest.mark.parametrize("r", [1, 2, 3])
+@pytest.mark.parametrize("r", [1, 2, pytest.param(3, marks=pytest.mark.slow)])
 def test_compare_shows_both_on_the_same_scales(r):
     result = ldr.solve("orthogonal-lda", X, r, y=names)
     figure = plots.compare(result, X, names)
@@ -326,11 +327,6 @@ def test_axes_say_what_the_coordinates_are_worth():
     slices = ldr.solve("sir", X[:, :5], 1, y=X[:, 5])  # P is not orthonormal: its own number
     (ax,) = panels(slices.plot_projection(X[:, :5]))
     assert ax.get_xlabel().startswith(f"$y_{{1}}$, eigenvalue {slices.value:.4g}")
-
-
-def test_more_coordinates_than_panels_are_said():
-    figure = ldr.solve("pca", X, 5).plot_projection(X)
-    assert figure.get_suptitle() == "4 of 5 components" and draws(figure)
 
 
 def test_names_of_y_and_dates_are_written():
