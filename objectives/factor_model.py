@@ -16,6 +16,7 @@ from ldr.objectives.data.opening import as_samples
 from ldr.objectives.statistics.scatters import Variation
 from ldr.objectives.statistics.sums import dense
 from ldr.solvers.checks import Pickled
+from ldr.solvers.linalg.rounding import CANCELLED
 from ldr.solvers.manifolds import Array
 
 Indices = npt.NDArray[np.intp]
@@ -97,10 +98,6 @@ class Observed:
         return self.rows @ self.patterns
 
 
-# Columns whose signal-to-noise ratio |M_j|^2/psi_j exceeds this value need a QR decomposition.
-_HEAVY = 1e3
-
-
 class Posterior:
     """Posterior of y given the observed entries, y ~ N(0, I), x = mean + My + N(0, diag psi).
 
@@ -124,8 +121,8 @@ class Posterior:
         self.B = M / psi[:, None]
         root = M / np.sqrt(psi)[:, None]
         sizes = np.sum(root**2, axis=1)
-        heavy = np.flatnonzero(sizes > _HEAVY)
-        light = np.where(sizes > _HEAVY, 0.0, observed.patterns)
+        heavy = np.flatnonzero(CANCELLED * sizes > 1.0)
+        light = np.where(CANCELLED * sizes > 1.0, 0.0, observed.patterns)
         K = np.eye(r) + over_columns(light, outer(root, root))
         self.R = np.linalg.cholesky(K).swapaxes(1, 2)
         if len(heavy):

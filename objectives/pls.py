@@ -31,6 +31,7 @@ from ldr.objectives.view import Axes, Compact, Subspace, View, signs
 from ldr.solvers.linalg.bounds import SUMS_ROUNDING
 from ldr.solvers.linalg.eigen import power_of_two
 from ldr.solvers.linalg.products import LessMeans
+from ldr.solvers.linalg.rounding import FACTOR_ROUNDING
 from ldr.solvers.manifolds import Array
 
 
@@ -78,10 +79,6 @@ class PLS(
         if more:
             raise UnknownError
         return PairMatrices(a.cross(b))
-
-
-# The response is explained entirely if deflation reduces |X'Y| to this share of its first value.
-EXPLAINED = 1e-13
 
 
 @dataclass(frozen=True)
@@ -220,7 +217,7 @@ def score_rotations(Z: Array | LessMeans, T: Array, r: int, nipals: bool) -> tup
     k, unit, eps = Z.shape[1], unit_of(Z), max(Z.shape) * float(np.finfo(np.float64).eps)
     Z, T = Z * (1.0 / unit), T / (scale := power_of_two(T))
     S = Z.T @ T
-    least = EXPLAINED * np.linalg.norm(S)
+    least = FACTOR_ROUNDING * np.linalg.norm(S)
     if isinstance(Z, LessMeans):
         sizes = np.sqrt(np.asarray(Z.K.multiply(Z.K).sum(axis=0)).ravel())
     else:

@@ -41,10 +41,8 @@ from ldr.solvers.manifolds.manifold import polar_by_svd
 if TYPE_CHECKING:
     from ldr.objectives.statistics import RowSpace
 
-# Columns are not scaled if their lengths differ at most by this factor.
-_ALIKE = 2.0
-# Columns are not scaled if all eigenvalues of the covariance exceed this share of its trace.
-_CONDITIONED = 1e-5
+# Least eigenvalue of a well-conditioned matrix, relative to the diagonal (trace in `_alike`).
+WELL_CONDITIONED = 1e-5
 
 
 class Coordinates(ABC):
@@ -246,11 +244,10 @@ class Whitening(Further):
 
 
 def _alike(B: Array, scale: Array) -> bool:
-    """Return True if B needs no scaling: similar column lengths, or well conditioned anyway."""
-    if scale.max() <= _ALIKE * scale.min():
-        return True
+    """Return True if B is well-conditioned without scaling."""
     mean = float((scale * scale).sum() / len(scale))
-    return float(scale.min()) ** 2 > _CONDITIONED * mean and has_full_rank(B / mean, _CONDITIONED)
+    least = WELL_CONDITIONED * mean
+    return float(scale.min()) ** 2 > least and has_full_rank(B / mean, WELL_CONDITIONED)
 
 
 def inverse_root(B: Array) -> tuple[Array, Array, bool]:
@@ -298,10 +295,6 @@ def orthomax(L: Array, weight: float, steps: int) -> Array:
         if np.abs(T - old).max() <= FACTOR_ROUNDING:
             break
     return T
-
-
-# Loadings whose magnitudes differ relatively by less than 1e-8 tie for the largest.
-_LARGEST = 1.0 - 1e-8
 
 
 @dataclass(frozen=True)
@@ -381,7 +374,7 @@ def signs(P: Array) -> Array:
     """Return the sign of the entry of largest magnitude in each row, in a tie of the first one."""
     rows = P.reshape(-1, P.shape[-1])
     size = np.abs(rows)
-    first = (size >= _LARGEST * size.max(axis=1)[:, None]).argmax(axis=1)
+    first = (size >= (1.0 - TIED) * size.max(axis=1)[:, None]).argmax(axis=1)
     return np.where(rows[np.arange(len(rows)), first] < 0, -1.0, 1.0).reshape(P.shape[:-1])
 
 

@@ -36,7 +36,7 @@ from ldr.objectives.foreca import ForeCA, SpectralEntropy, hann_window, segment_
 from ldr.objectives.ica import SourcesInMemory
 from ldr.objectives.kernel import Response, as_response, gaussian_gram, gradient_of_median
 from ldr.objectives.objective import Objective, Sum
-from ldr.objectives.pls import EXPLAINED, PLSRegression, ScoreRegression
+from ldr.objectives.pls import PLSRegression, ScoreRegression
 from ldr.objectives.regression import ReducedRank, Regression
 from ldr.objectives.robust_pca import Huber, Reconstruction, RobustPCA
 from ldr.objectives.sdr import GKDR
@@ -179,7 +179,7 @@ def partial_least_squares(optimum: Optimum, objective: Objective, data: Data) ->
 
     def weight(S: Array) -> Array:
         leading.append(LeadingVectors.of(S, 1))
-        if not np.linalg.norm(S) > EXPLAINED * np.linalg.norm(leading[0].s):
+        if not np.linalg.norm(S) > FACTOR_ROUNDING * np.linalg.norm(leading[0].s):
             raise UnknownError
         return leading[-1].U[:, :1]
 

@@ -28,9 +28,6 @@ from ldr.solvers.errors import ArgumentError, DataError
 from ldr.solvers.linalg.eigen import cross_product, power_of_two, product
 from ldr.solvers.manifolds import Array
 
-# Derivatives overflow for rows whose length exceeds this many kernel widths.
-_LONGEST = 1e50
-
 
 @dataclass(frozen=True)
 class Gram(Projected):
@@ -111,7 +108,7 @@ class Gram(Projected):
 def in_range(X: Array, width: float) -> tuple[Array, float]:
     """Scale rows and kernel width by a unit so that powers of the width do not overflow."""
     longest = float(np.abs(X).max(initial=0.0))
-    if longest / _LONGEST > width:
+    if longest / IN_RANGE > width:  # derivatives may overflow
         raise ArgumentError(
             f"width = {width:.1e} is too small for X, whose largest entry is {longest:.1e}: the "
             "kernel between any two rows would be 0"

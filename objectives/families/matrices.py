@@ -18,7 +18,9 @@ from numpy.typing import NDArray
 from ldr.objectives.data.array_types import Cells, Given
 from ldr.objectives.data.data import Data, UnknownError
 from ldr.objectives.statistics.products import Between
+from ldr.objectives.view import WELL_CONDITIONED
 from ldr.solvers.linalg.eigen import stacked_roots
+from ldr.solvers.linalg.rounding import EMPTY
 from ldr.solvers.manifolds import Array
 from ldr.solvers.trace_ratio import stacked_trace_ratio
 
@@ -33,9 +35,6 @@ Grouped = TypeVar("Grouped")
 Kernel: TypeAlias = Array | Between
 # Derivative of pairwise weights with respect to the rows; None if the weights are constant.
 MovingKernel: TypeAlias = "HeatedEdges | NeighbourWeights | None"
-# A problem in a stack is solved alone if its scaled denominator has an eigenvalue below this.
-_LEAST = 1e-4
-_LEAST_RANK = 1e-9  # a matrix of unit diagonal with a smaller eigenvalue is singular
 
 
 class RowSums(Protocol):
@@ -264,7 +263,7 @@ class PencilMatrices(Against, Solvable):
         W, least = stacked_roots(ridged(self.B, self.ridge))
         found = TraceMatrices(W.transpose(0, 2, 1) @ self.A @ W, self.scale).solve(r)
         maps = found.maps[0] @ W.transpose(0, 2, 1)
-        sound = found.sound & (least > _LEAST)
+        sound = found.sound & (least > WELL_CONDITIONED)
         return StackedOptima(found.values, (maps,), found.numbers, found.gaps, sound)
 
 
@@ -345,7 +344,7 @@ class PairMatrices(OfViews, Solvable):
         for side, C in enumerate(self.squares):
             W, least = stacked_roots(ridged(C, self.ridge))
             K = W.transpose(0, 2, 1) @ K if side == 0 else K @ W
-            sound, roots[side] = sound & (least > _LEAST), W
+            sound, roots[side] = sound & (least > WELL_CONDITIONED), W
         U, values, Vt = np.linalg.svd(K, full_matrices=False)
         maps = [U[:, :, :r].transpose(0, 2, 1), Vt[:, :r]]
         of_user = tuple(
@@ -382,9 +381,9 @@ def of_full_rank(S: Array) -> np.ndarray:
     scale = np.sqrt(np.where(diagonal > 0, diagonal, 1.0))
     scaled = S / scale[:, :, None] / scale[:, None, :]
     try:
-        np.linalg.cholesky(scaled - _LEAST_RANK * np.eye(scaled.shape[-1]))
+        np.linalg.cholesky(scaled - EMPTY * np.eye(scaled.shape[-1]))
     except np.linalg.LinAlgError:
-        return np.linalg.eigvalsh(scaled)[:, 0] > _LEAST_RANK
+        return np.linalg.eigvalsh(scaled)[:, 0] > EMPTY
     return np.ones(len(S), dtype=bool)
 
 

@@ -45,9 +45,6 @@ from ldr.solvers.problem import Point, Preconditioner
 from ldr.solvers.solver import AnySolver, run_through
 from ldr.solvers.trace_ratio import SelfConsistentField
 
-# If two weights of columns have a larger ratio, rounding errors hide the smaller weight.
-_FARTHEST = 1e8
-
 
 @dataclass(frozen=True)
 class NestedMethod(Objective):
@@ -116,10 +113,10 @@ def _levels(nested: Any) -> Any:
     if not isinstance(nested, Mapping):
         return tuple(levels)
     weights = {k: number("each weight of nested", nested[k], positive=True) for k in levels}
-    if not max(weights.values()) <= _FARTHEST * min(weights.values()):
+    if not PROVED_GLOBAL * max(weights.values()) <= min(weights.values()):
         raise ArgumentError(
-            f"the largest weight in nested={nested!r} is more than {_FARTHEST:.0e} times the "
-            "smallest weight, which therefore has no effect: give more similar weights"
+            f"the largest weight in nested={nested!r} is more than {1.0 / PROVED_GLOBAL:.0e} times "
+            "the smallest weight, which therefore has no effect: give more similar weights"
         )
     return weights
 

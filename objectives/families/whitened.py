@@ -28,6 +28,7 @@ from ldr.objectives.problem import Stated
 from ldr.objectives.statistics import Moments, moments
 from ldr.objectives.statistics.scatters import KnownScatter
 from ldr.objectives.view import (
+    WELL_CONDITIONED,
     Compact,
     Coordinates,
     Range,
@@ -64,10 +65,6 @@ def add_ridge(B: Array, ridge: float, name: str) -> tuple[Array, list[str]]:
         return B, []
     amount = ridge_amount(B, ridge)
     return B + amount * np.eye(len(B)), [f"ridge: {amount:.3g} was added to the diagonal of {name}"]
-
-
-# B is well-conditioned if, scaled to a unit diagonal, all its eigenvalues exceed this value.
-LEAST = 1e-5
 
 
 @dataclass(frozen=True)
@@ -138,7 +135,7 @@ def _well_conditioned(S: Array) -> bool:
     scaled, scale = unit_diagonal(S)
     if not scale.all():
         scaled = scaled[np.ix_(scale > 0, scale > 0)]
-    return has_full_rank(scaled, 0.5 * LEAST / max(1, len(scaled)))
+    return has_full_rank(scaled, 0.5 * WELL_CONDITIONED / max(1, len(scaled)))
 
 
 def astray(onto: Array, rounding: Array, W: Array) -> Array:

@@ -25,6 +25,7 @@ from ldr.objectives.statistics.products import CentredRows, Form
 from ldr.objectives.view import Compact
 from ldr.solvers.linalg.krylov import SymmetricOperator
 from ldr.solvers.linalg.products import Found, columns_of, conjugate_gradients, largest_pairs
+from ldr.solvers.linalg.rounding import EMPTY
 from ldr.solvers.manifolds import Array, polar_factor
 from ldr.solvers.problem import Preconditioner
 from ldr.solvers.solver import run_through
@@ -33,8 +34,6 @@ from ldr.solvers.trust_region import TrustRegion
 if TYPE_CHECKING:
     from scipy.sparse.linalg import LinearOperator
 
-# The part of a unit vector outside a subspace is a rounding error below this length.
-_BESIDE = 1e-6
 
 Pencil: TypeAlias = tuple[SymmetricOperator, SymmetricOperator]
 
@@ -233,7 +232,7 @@ def _not_spanned(C: LinearOperator, M: Array) -> Array:
     """Return an orthonormal basis of the part of M outside the range of C."""
     made, _ = conjugate_gradients(lambda V: C @ V, C @ M)
     U, sizes, _ = np.linalg.svd(M - made, full_matrices=False)
-    return U[:, sizes > _BESIDE]
+    return U[:, sizes**2 > EMPTY]
 
 
 def _sparse(samples: Samples) -> Samples:

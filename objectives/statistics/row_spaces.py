@@ -15,13 +15,7 @@ from ldr.objectives.statistics.scatters import mean
 from ldr.objectives.statistics.sums import dense, symmetric
 from ldr.solvers.deadline import decomposing
 from ldr.solvers.linalg.eigen import graded_qr, orthogonal_to, rank_tolerance
-
-# Eigenvalues of a Gram matrix below this share of the largest eigenvalue are inaccurate.
-_GRAM_CUT = 1e-10
-# Number of inaccurate eigenvectors that are recomputed together.
-_DIRECTIONS = 64
-# Reciprocal condition number below which the row space of dense rows may contain rounding errors.
-_NEARLY_SINGULAR = 1e-7
+from ldr.solvers.linalg.rounding import EMPTY
 
 
 @dataclass(frozen=True, eq=False)
@@ -159,7 +153,7 @@ def _dense_row_space(samples: Samples) -> DenseRowSpace:
     with decomposing(n):
         basis, R = scipy.linalg.qr(B.T, overwrite_a=True, mode="economic", check_finite=False)
     sizes = np.hypot(np.linalg.norm(R), np.sqrt(n) * (np.abs(centre) @ np.abs(basis)))
-    if dtrcon(R[:, : len(R)])[0] < _NEARLY_SINGULAR:
+    if dtrcon(R[:, : len(R)])[0] ** 2 < EMPTY:  # the basis may contain rounding errors
         basis, R, lengths = _graded(samples, centre)
         sizes = np.hypot(lengths, np.sqrt(n) * centre) @ np.abs(basis)
     scores = np.empty((n, len(R)))
@@ -205,7 +199,7 @@ def _sparse_row_space(samples: Samples) -> RowSpace:
         values, vectors = scipy.linalg.eigh(symmetric(blind.T @ gram @ blind), check_finite=False)
     vectors = blind @ vectors
     largest = max(values, default=0.0)  # for n = 1 the matrix is empty: no eigenvalues
-    kept = values > _GRAM_CUT * max(largest, 0.0)
+    kept = values > EMPTY * max(largest, 0.0)  # smaller eigenvalues are inaccurate
     lengths, lost = np.sqrt(values[kept][::-1]), vectors[:, ~kept]
     vectors = vectors[:, kept][:, ::-1]
     scores, weights = vectors * lengths, vectors / lengths
@@ -225,12 +219,9 @@ def _with_small_directions(space: SparseRowSpace, V: Array) -> RowSpace:
     lengths = np.sqrt(np.maximum(squares, 0.0))
     units = np.where(lengths > 0, 1.0 / np.where(lengths > 0, lengths, 1.0), 0.0)[:, None]
     rounding = rank_tolerance(n) * np.sqrt(max(1.0, np.count_nonzero(lengths) / n))
-    found = []
-    for v in np.array_split(V, -(-V.shape[1] // _DIRECTIONS), axis=1):
-        Z = X.centred_transpose_times(v, space.centre)
-        varies = np.linalg.norm(units * Z, axis=0) > rounding
-        found.append((v[:, varies], Z[:, varies]))
-    V, Z = (np.hstack(parts) for parts in zip(*found, strict=True))
+    Z = X.centred_transpose_times(V, space.centre)
+    varies = np.linalg.norm(units * Z, axis=0) > rounding
+    V, Z = V[:, varies], Z[:, varies]
     if not V.size:
         return space
     # Projection onto the basis Xc'W multiplies Z's rounding errors by the condition number of W.
