@@ -56,8 +56,6 @@ _CALL, _CALL_PER_COLUMN = 2.0, 0.15
 _LONG = 2**33
 # Number of rows in a leaf of the k-d tree.
 _LEAF = 64
-# Number of rows above which a warning states that a graph of neighbours takes long.
-_MANY_ROWS = 20_000
 # Largest number of entries in a batch of rows, and in a smaller batch that fits into the cache.
 _BATCH, _CACHED = 2**20, 2**16
 
@@ -401,8 +399,8 @@ class GraphMethod(StatedMethod, products="optimum", weighted=True):
 
     def notes_on(self, data: Data, r: int) -> list[str]:
         """Return a message if the search for neighbours of many rows takes long."""
-        n = data.samples.n
-        if n <= _MANY_ROWS or "neighbours" not in self.kind:
+        n, d = data.samples.shape
+        if n * n * d < _LONG or "neighbours" not in self.kind:
             return []
         return [
             f"the neighbours of {n} rows are found exactly: by a tree if the rows fill few "

@@ -26,8 +26,8 @@ from ldr.solvers.errors import ArgumentError, DataError, SingularError
 from ldr.solvers.linalg.eigen import rank_tolerance
 from ldr.solvers.manifolds import Array
 
-# Largest number of rows from which the median distance is computed.
-_DISTANCE_ROWS = 1000
+# Largest number of rows from which median distances and gradients of kernels are computed.
+FEW_ROWS = 1000
 # A response with more distinct integers than this number does not consist of labels.
 _FEW_VALUES = 20
 
@@ -92,14 +92,14 @@ def median_distance(X: Array, weights: Array | None = None) -> float:
     """Return the median distance between rows, of at most 1000 evenly spaced rows."""
     from scipy.spatial.distance import pdist
 
-    return float(np.median(pdist(X[even_rows(len(X), _DISTANCE_ROWS, weights)])))
+    return float(np.median(pdist(X[even_rows(len(X), FEW_ROWS, weights)])))
 
 
 def gradient_of_median(X: Array) -> Array:
     """Return the gradient in X of the log of the rows' median distance."""
     from scipy.spatial.distance import pdist
 
-    rows = even_rows(len(X), _DISTANCE_ROWS)
+    rows = even_rows(len(X), FEW_ROWS)
     i, j = np.triu_indices(len(rows), 1)
     middle = middle_places(pdist(X[rows]))
     one, two = rows[i[middle]], rows[j[middle]]

@@ -13,6 +13,7 @@ import numpy as np
 from ldr.objectives.data.data import Data
 from ldr.objectives.data.sample_metadata import CodedLabels, Marks, as_labels
 from ldr.objectives.families.pairwise import (
+    BATCH_ROWS,
     LabelledPairs,
     PairwisePoint,
     Told,
@@ -40,9 +41,8 @@ _SATURATED = 1e-6
 # their ratio. A larger first penalty leads nearly all initial points to the same optimum.
 _FIRST_RIDGE, _LAST_RIDGE, _LESS = 0.1, 2e-5, 0.15
 _STAGE = Stopping(1e-6, 10)
-# Largest number of rows for which NCA uses several initial points and several first ridges.
-_FEW_ROWS = 250
-_SMALL_RIDGE = 2e-4  # another first ridge, which few rows use in addition
+# Up to `BATCH_ROWS` rows NCA uses several initial points and another first ridge in addition.
+_SMALL_RIDGE = 2e-4
 _SLOWLY, _LONGER_STAGE = 0.25, Stopping(1e-6, 15)
 _PLAIN = Stopping(1e-6, 200)
 # M is multiplied by increasing factors, each twice the last, until the certificate proves that all
@@ -82,7 +82,7 @@ class NCA(NeighbourMethod, repeats=False):
     correctly with probability 0 or 1, and the gradient vanishes. The result has a message if the
     gradient vanishes because M is large. Local optima exist: in about one of ten data sets a random
     start (`starts=`) finds a better optimum, which classifies one or two more samples correctly. An
-    evaluation takes O(n^2 r) time. Memory is O(n^2) for n <= 2048, else O(n (d + r)). The baseline
+    evaluation takes O(n^2 r) time. Memory is O(n^2) for n <= 2000, else O(n (d + r)). The baseline
     is orthogonal-lda, scaled to unit variance within classes. Unless `start` is a matrix, a run
     begins with annealing, which adds the penalty ridge ||XM||^2 and decreases the ridge from 0.1 to
     2e-5 in six steps. For at most 250 samples, pca and five random M are further default starts.
@@ -194,7 +194,7 @@ class SoftNeighbours(LabelledPairs):
 
     def starts(self) -> dict[str, Array]:
         """Return PCA and random directions for few rows; for many rows the baseline suffices."""
-        if len(self.X) > _FEW_ROWS:
+        if len(self.X) > BATCH_ROWS:
             return {}
         directions = enumerate(random_points(self, self.X, 5, self.w), start=1)
         return {
@@ -204,7 +204,7 @@ class SoftNeighbours(LabelledPairs):
 
     def approach(self, M: Array) -> Array:
         """Return the optimum of annealing, for few rows the best of three annealing schedules."""
-        if len(self.X) > _FEW_ROWS:
+        if len(self.X) > BATCH_ROWS:
             return self._annealed(M, _FIRST_RIDGE)
         runs = []
         for ridge in (0.0, _FIRST_RIDGE, _SMALL_RIDGE):
@@ -218,7 +218,7 @@ class SoftNeighbours(LabelledPairs):
 
         With a large ridge M is small, every row has many neighbours, and local optima are few.
         """
-        few = len(self.X) <= _FEW_ROWS
+        few = len(self.X) <= BATCH_ROWS
         less, stage = (_SLOWLY, _LONGER_STAGE) if few else (_LESS, _STAGE)
         while ridge > _LAST_RIDGE:
             if self._all_right(M):
@@ -295,7 +295,7 @@ class LMNN(NeighbourMethod):
     of eta(i). By default h is the squared hinge [t]_+^2, which is smooth and much easier to
     minimise than the hinge [t]_+. The map is P = M', where M is any d x r matrix. Local optima
     exist. An evaluation takes O(n^2 r) time to find the samples l that violate a margin, and O(k)
-    time for each such sample. Memory is O(n^2) for n <= 2048, else O(n (d + r)). The baseline is
+    time for each such sample. Memory is O(n^2) for n <= 2000, else O(n (d + r)). The baseline is
     orthogonal-lda, scaled to unit variance within classes. Sample weights multiply the terms of
     sample i by w_i, and each term of the sum over l also by w_l.
 

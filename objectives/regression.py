@@ -48,8 +48,6 @@ from ldr.solvers.problem import Point
 
 # Eigensolver: tolerance relative to the largest eigenvalue, limit of matrix-vector products.
 _EXACT, _MOST_PRODUCTS = 1e-8, 300
-# Iteration limit of LSMR for the lasso's baseline; well-conditioned data need some tens of steps.
-_LSMR_STEPS = 500
 # Function that bounds the rounding error of f, given ZM and the residual sum of squares.
 Rounding = Callable[[Array, float], float]
 
@@ -251,7 +249,7 @@ class WideRegression(Regression):
 
         eps = float(np.finfo(float).eps)
         # A lasso only needs a baseline; otherwise rounding errors can slow the convergence of LSMR.
-        steps = _LSMR_STEPS if self.lasso > 0 else 50 * min(self.Z.shape)
+        steps = None if self.lasso > 0 else 50 * min(self.Z.shape)
         Z, damp = self.Z.operator(), math.sqrt(self.ridge)
         solved = partial(lsmr, Z, damp=damp, atol=eps, btol=eps, conlim=0.0, maxiter=steps)
         return np.column_stack([solved(t)[0] for t in self.T.T])

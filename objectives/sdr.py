@@ -9,7 +9,7 @@ from functools import cache, cached_property, partial
 
 import numpy as np
 
-from ldr.objectives.data.data import Data
+from ldr.objectives.data.data import WIDE, Data
 from ldr.objectives.families.gram import (
     Approximation,
     Gram,
@@ -20,7 +20,6 @@ from ldr.objectives.families.gram import (
     landmarks_of,
 )
 from ldr.objectives.families.pairwise import (
-    STANDING_ROWS,
     PairwisePoint,
     Told,
     on_some_rows,
@@ -405,11 +404,11 @@ class GKDR(Objective, weighted=True, sparse=False):
 
     def order(self, data: Data) -> int:
         """Return the number of rows, or of sampled rows: arrays are n x n."""
-        rows = min(data.samples.n, STANDING_ROWS) if data.samples.n_known else 0
+        rows = min(data.samples.n, WIDE) if data.samples.n_known else 0
         return max(super().order(data), rows)
 
     def bind(self, data: Data, r: int) -> BoundObjective:
-        if data.samples.stored or data.samples.n > STANDING_ROWS:
+        if data.samples.stored or data.samples.n > WIDE:
             return on_some_rows(self, data, r)
         rows = DenseRows.centred(data, self)
         w = rows.weights

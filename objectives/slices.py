@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-from ldr.objectives.kernel import Response, gaussian_gram, median_distance
+from ldr.objectives.kernel import FEW_ROWS, Response, gaussian_gram, median_distance
 from ldr.objectives.statistics.sums import Codes, even_rows, quantiles, weighted
 from ldr.solvers.deadline import check
 from ldr.solvers.errors import DataError, SingularError
@@ -13,7 +13,6 @@ from ldr.solvers.linalg.bounds import SUMS_ROUNDING
 from ldr.solvers.linalg.eigen import cholesky, cholesky_solve, length, product, top_eigenvectors
 from ldr.solvers.manifolds import Array
 
-_ROWS = 1000  # largest number of rows for kernel gradients, which take cubic time
 _RESPONSES = 20  # largest number of principal components of the response
 
 
@@ -29,7 +28,7 @@ def gradient_directions(
     - Z (n, p): features of the response, a factor of the response's Gram matrix
     - epsilon: regularisation of the regression
     """
-    rows = even_rows(len(X), _ROWS, weights)
+    rows = even_rows(len(X), FEW_ROWS, weights)
     X, Z = X[rows], Z[rows]
     U, s, _ = np.linalg.svd(Z, full_matrices=False)
     Z = (U * s)[:, :_RESPONSES]

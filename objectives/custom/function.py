@@ -110,7 +110,8 @@ def _entries(name: str, returned: Traced, shapes: list[tuple[int, ...]]) -> Arra
     return np.concatenate([np.asarray(block, np.float64).ravel() for block in returned])
 
 
-# Largest number of rows that is padded by rows of weight 0, so that fewer sizes are compiled.
+# Largest number of rows that is padded by rows of weight 0, so that fewer sizes are compiled, and
+# on which an objective declared as a sum over rows is tested.
 MOST_PADDED = 1024
 
 
@@ -142,10 +143,6 @@ class JaxOfRows(Jax):
             return weights @ of_row(*rows)
 
         return weighted
-
-
-# Number of rows on which an objective declared as a sum over rows is tested for additivity.
-TESTED_ROWS = 200
 
 
 @overload
@@ -233,8 +230,8 @@ def objective(
     `ldr.solve` tests f once at a random M. The function must return one finite real number, and the
     gradient must have M's shape. Hand-written derivatives must agree with finite differences. For
     "grassmann" f(MQ) must equal f(M). `ldr.check` tests more. A function with
-    ``sum_over_rows=True`` is tested on the first 200 rows only, where its value must also equal the
-    sum of the values for parts of these rows. The arrays that f receives are read-only.
+    ``sum_over_rows=True`` is tested on at most 1024 rows, where its value must also equal the sum
+    of the values for parts of these rows. The arrays that f receives are read-only.
 
     Without `sum_over_rows`, all rows are loaded into memory.
 
@@ -436,7 +433,7 @@ class CustomObjective(Objective):
     def _on_some_rows(self, data: Data, term: FunctionTerm, r: int) -> Trial:
         """Return the problem of the first rows, minus the mean of all rows."""
         n = data.samples.n  # rows of weight 0 pad n to a power of two, which saves compilations
-        where = slice(0, TESTED_ROWS if n >= TESTED_ROWS else 1 << (n.bit_length() - 1))
+        where = slice(0, 1 << (min(n, MOST_PADDED).bit_length() - 1))
         rows = tuple(view.piece(where) for view in data.views)
         return self._on(rows, tuple(y[where] for y in self._response(data)), term, r, data.views)
 

@@ -27,9 +27,11 @@ Merge: TypeAlias = Callable[[Term, Term], Term]
 BLOCK_NUMBERS = 2**20
 # Number of entries in a chunk of data (16 MiB); threads and file readers process whole chunks.
 PIECE_NUMBERS = 2**21
-# Largest number d of columns for which a d x d array counts as small (128 MiB). Then each thread
+# Largest number d of columns for which a d x d array counts as small (200 MB). Then each thread
 # has its own array, and sparse data get a dense covariance.
-WIDE = 4096
+WIDE = 5000
+# Largest order of a d x d or n x n array (32 MB) that is preferred to products or approximations.
+DENSE = 2000
 
 
 def piece_rows(columns: int) -> int:

@@ -6,6 +6,7 @@ Tables are .csv, .tsv and .parquet files, and folders of .parquet files.
 from __future__ import annotations
 
 import errno
+import io
 import mmap
 import os
 import re
@@ -361,10 +362,6 @@ class Stream(Source):
 
 
 SEPARATORS = {".csv": ",", ".tsv": "\t"}
-# Size in bytes of a block of text; pyarrow reads about 32 blocks in advance.
-_BLOCK_BYTES = 2**20
-# Bytes of a Parquet column that are fetched at a time.
-_BUFFER = 2**16
 # Codes such as 007 or 0xff, which are not numbers, although they parse as numbers.
 _CODE = r"^[+-]?0[0-9xX]"
 _LONG = r"^[+-]?[0-9]{16,}$"
@@ -510,14 +507,15 @@ class TextFile(Table):
     ) -> AbstractContextManager[Given]:
         """Open pyarrow's reader of all columns, or of the columns with given types."""
         csv = arrow("csv", "text")
+        block = csv.ReadOptions().block_size  # pyarrow reads about 32 blocks in advance
         with self.path.open("rb") as file:
-            first = file.readline(16 * _BLOCK_BYTES)
+            first = file.readline(16 * block)
         missing = [*csv.ConvertOptions().null_values, "<NA>", "None"]  # pandas' missing-value marks
         return csv.open_csv(
             self.path,
             csv.ReadOptions(
                 use_threads=threads,
-                block_size=max(_BLOCK_BYTES, 8 * len(first)),  # a block must hold a whole row
+                block_size=max(block, 8 * len(first)),  # a block must hold a whole row
                 encoding="utf-16" if first.startswith((b"\xff\xfe", b"\xfe\xff")) else "utf8",
                 autogenerate_column_names=not self._header,
             ),
@@ -635,7 +633,9 @@ class ParquetFiles(Table):
                 yield pyarrow.record_batch([pyarrow.repeat(keys[columns[0]], n)], list(columns))
                 continue
             # Prefetching would load entire columns of a row group into memory.
-            with parquet.ParquetFile(path, pre_buffer=False, buffer_size=_BUFFER) as file:
+            with parquet.ParquetFile(
+                path, pre_buffer=False, buffer_size=io.DEFAULT_BUFFER_SIZE
+            ) as file:
                 check_known(columns, file.schema_arrow.names, f"{self.name} ({path.name})")
                 for batch in file.iter_batches(rows, columns=list(columns)):
                     yield batch.select(list(columns))

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any, Self, cast
 import numpy as np
 import scipy
 
-from ldr.objectives.data.data import Samples
+from ldr.objectives.data.data import DENSE, Samples
 from ldr.objectives.families.projected import Change, Projected, ProjectedPoint
 from ldr.objectives.kernel import gaussian, gradient_of_median, incomplete_cholesky, median_distance
 from ldr.objectives.view import IN_RANGE
@@ -127,12 +127,10 @@ def kernel_width(X: Array, weights: Array | None, r: int, d: int) -> float:
     return width
 
 
-# Number of rows above which a pivoted Cholesky decomposition may approximate the kernel matrix.
-_FEW_ROWS = 500
+# Largest rank of a pivoted Cholesky decomposition that approximates the matrix of more rows.
 _MOST_PIVOTS = 300
 _NEGLIGIBLE, _NEGLIGIBLE_Z = 1e-10, 1e-8  # shares of the trace, for X and for the response
-# Number of rows above which random landmarks approximate the kernel matrix, unless pivots do.
-_EXACT_ROWS = 2000
+# Number of random landmarks that approximate the kernel matrix of many rows, unless pivots do.
 _DEFAULT = 200
 
 
@@ -146,7 +144,7 @@ def keep_landmarks(owner: object, name: str) -> None:
 def landmarks_for(n: int, landmarks: int | str | None) -> int | None:
     """Return the number of landmarks for n rows; None for the exact form."""
     if isinstance(landmarks, str):  # the only valid string is "auto"
-        return None if n <= _EXACT_ROWS else _DEFAULT
+        return None if n <= DENSE else _DEFAULT
     return None if landmarks is None else min(landmarks, n)
 
 
@@ -181,7 +179,7 @@ def approximation(
     - heuristic: function of Z that returns an M
     """
     n = len(X)
-    if pivoted and n > _FEW_ROWS:
+    if pivoted and n > _MOST_PIVOTS:
         Z, left_out = factor(_MOST_PIVOTS)
         if left_out <= _NEGLIGIBLE_Z:
             rows, missing = pivots(X @ heuristic(Z), width)

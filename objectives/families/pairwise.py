@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ldr.objectives.data.array_types import Cells
-from ldr.objectives.data.data import Beside, Data, Samples
+from ldr.objectives.data.data import DENSE, WIDE, Beside, Data, Samples
 from ldr.objectives.data.sample_metadata import Marks, as_array, as_labels
 from ldr.objectives.families.projected import (
     Change,
@@ -49,8 +49,6 @@ from ldr.solvers.problem import Point
 # Number of distances in a block: half a MiB, so that it fits into the cache.
 _BLOCK_NUMBERS = 2**16
 
-# Up to this number of pairs of rows, n x n matrices are cached for Hessian products (32 MiB each).
-_KEPT = 2**22
 
 # Value, gradient and Hessian product at some distances. The product may overwrite its argument.
 Told = tuple[float, Array, Callable[[Array], Array]]
@@ -61,7 +59,7 @@ class PairwisePoint(ProjectedPoint):
 
     The gradient in Y is 2 L(W)Y with the Laplacian L(W) = diag(W1 + W'1) - W - W'. Along dY it
     changes by 2 L(W)dY + 2 L(dW)Y with dD_ij = 2 (y_i - y_j)'(dy_i - dy_j). Time is O(n^2 r).
-    Memory is O(n r); for n <= 2048 some n x n matrices are cached for Hessian products.
+    Memory is O(n r); for n <= 2000 some n x n matrices are cached for Hessian products.
 
     - symmetric: True if phi is a sum over unordered pairs
     """
@@ -86,7 +84,7 @@ class PairwisePoint(ProjectedPoint):
 
     def _each(self, keep: bool) -> Iterable[Told]:
         """Return phi, W and the map dD -> dW of each block; if `keep`, few rows are cached."""
-        few = len(self.Y) ** 2 <= _KEPT
+        few = len(self.Y) <= DENSE
         kept = len(self._blocks) == 1 or (keep and few)
         return self._kept if kept else map(self._told, self._blocks)
 
@@ -296,10 +294,6 @@ class LabelledPairs(Pairwise):
 
 # Number of rows in a batch; pairs of rows are evaluated within batches only.
 BATCH_ROWS = 250
-# Number of rows of a file that are loaded to find initial points and the scale of the data.
-_SAMPLE_ROWS = 2000
-# Number of random rows that represent all rows if a method decomposes an n x n matrix.
-STANDING_ROWS = 5000
 
 
 @dataclass(frozen=True)
@@ -364,7 +358,7 @@ def in_batches(
     """
     samples, labels = data.samples, None
     beside: tuple[Beside, ...] = ()
-    chosen = spread_rows(samples.n, max(_SAMPLE_ROWS, samples.d))
+    chosen = spread_rows(samples.n, max(DENSE, samples.d))
     if smallest_class is not None:
         codes, _ = as_labels(data.y, samples.n, smallest_class=smallest_class)
         enough = np.bincount(codes[chosen], minlength=codes.max() + 1) >= smallest_class
@@ -392,7 +386,7 @@ def in_batches(
 def on_some_rows(objective: Objective, data: Data, r: int) -> BoundObjective:
     """Return the problem of a random sample of rows, with a message."""
     samples, y = data.samples, data.y
-    chosen = spread_rows(samples.n, STANDING_ROWS)
+    chosen = spread_rows(samples.n, WIDE)
     if y is not None:
         y = as_array(y)
         if y.ndim == 0 or len(y) != samples.n:

@@ -9,7 +9,7 @@ from functools import cached_property, partial
 import numpy as np
 import scipy
 
-from ldr.objectives.data.data import WIDE, Samples
+from ldr.objectives.data.data import DENSE, WIDE, Samples
 from ldr.objectives.statistics import mean, moments
 from ldr.objectives.statistics.products import column_means, shifted_rows
 from ldr.objectives.statistics.scatters import RowScatter, Variation
@@ -17,8 +17,6 @@ from ldr.objectives.statistics.sums import added, check_sums, counted_rows, few_
 from ldr.solvers.linalg.eigen import top_eigenvectors
 from ldr.solvers.manifolds import Array
 
-# Largest order of a covariance or Gram matrix that is computed as a dense matrix.
-_LEAST_ORDER = 2000
 # Ratio of the covariance's order to the number of components, above which block Krylov is applied
 # to dense data. At this ratio block Krylov takes half of the time of the covariance matrix.
 _COLUMNS_PER_VECTOR = 150
@@ -61,8 +59,8 @@ class CovarianceOperator:
         if samples.stored:  # each product with the covariance would read the file again
             return order > WIDE
         if samples.is_sparse:
-            return order > _LEAST_ORDER
-        return order > max(_LEAST_ORDER, _COLUMNS_PER_VECTOR * r)
+            return order > DENSE
+        return order > max(DENSE, _COLUMNS_PER_VECTOR * r)
 
     @property
     def shape(self) -> tuple[int, int]:

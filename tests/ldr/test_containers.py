@@ -239,7 +239,7 @@ def test_fewer_rows_than_columns_never_makes_a_square_of_columns(name, parameter
 
 
 def test_large_sparse_pca_works_by_products_only(monkeypatch):
-    monkeypatch.setattr("ldr.objectives.statistics.covariance._LEAST_ORDER", 700)
+    monkeypatch.setattr("ldr.objectives.statistics.covariance.DENSE", 700)
     rng = np.random.default_rng(1)
     data = scipy.sparse.random_array((900, 800), density=0.005, rng=rng, format="csr")
     tracemalloc.start()

@@ -176,7 +176,7 @@ def test_the_heuristic_is_named_once_and_its_exactness_apart():
 
 
 def test_a_multiple_says_what_its_objective_says(monkeypatch):
-    monkeypatch.setattr(covariance, "_LEAST_ORDER", 50)
+    monkeypatch.setattr(covariance, "DENSE", 50)
     wide = scipy.sparse.random_array((60, 200), density=0.05, rng=0, format="csr")
     one, two = (ldr.solve(objective, wide, 2) for objective in (PCA(), 2 * PCA()))
     assert "block Krylov" in one.notes[-1]

@@ -457,7 +457,7 @@ def test_a_tree_is_asked_where_rows_fill_few_dimensions(monkeypatch, filled, by_
 
 
 def test_many_rows_are_told_how_their_neighbours_are_found(monkeypatch):
-    monkeypatch.setattr("ldr.objectives.graphs._MANY_ROWS", 100)
+    monkeypatch.setattr("ldr.objectives.graphs._LONG", 50_000)
     X = np.random.default_rng(0).standard_normal((120, 4))
     for name in ("lpp", "onpp", "orthogonal-npe"):
         assert any("neighbours of 120 rows" in note for note in ldr.solve(name, X, 1).notes)

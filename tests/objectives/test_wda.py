@@ -206,7 +206,7 @@ def test_pairs_of_rows_in_files_are_those_within_batches(tmp_path, monkeypatch):
 def test_batches_of_classes_that_take_turns(tmp_path, monkeypatch):
     """Each batch has its share of every class, and the value is the mean of theirs."""
     monkeypatch.setattr(pairwise, "BATCH_ROWS", 30)
-    monkeypatch.setattr(pairwise, "_SAMPLE_ROWS", 60)
+    monkeypatch.setattr(pairwise, "DENSE", 60)
     rng = np.random.default_rng(0)
     labels = np.arange(120) % 4  # the number of batches is a multiple of that of the classes
     rows = rng.standard_normal((120, 5)) + 2.0 * np.eye(4, 5)[labels]

@@ -68,7 +68,7 @@ def test_blocks_change_nothing(objective, monkeypatch):
     assert point.value == pytest.approx(whole.value, rel=1e-13)
     np.testing.assert_allclose(point.gradient, whole.gradient, rtol=1e-10)
     np.testing.assert_allclose(point.hessian_vector(V), whole.hessian_vector(V), rtol=1e-10)
-    monkeypatch.setattr(pairwise, "_KEPT", 0)  # each product computes the distances again
+    monkeypatch.setattr(pairwise, "DENSE", 0)  # each product computes the distances again
     product = parts.at(M).hessian_vector(V)
     np.testing.assert_allclose(product, whole.hessian_vector(V), rtol=1e-10)
 
@@ -132,7 +132,7 @@ def test_nca_of_its_own_starts_is_as_good_as_what_random_ones_find():
 
 def test_of_many_rows_there_are_no_starts_beside_the_annealed_one(monkeypatch):
     assert len(bound(NCA()).starts()) > 1
-    monkeypatch.setattr("ldr.objectives.metric._FEW_ROWS", 9)
+    monkeypatch.setattr("ldr.objectives.metric.BATCH_ROWS", 9)
     assert not bound(NCA()).starts()
 
 

@@ -268,7 +268,7 @@ def test_few_rows_of_a_file_are_taken_whole(name, y, saved):
 
 @pytest.mark.parametrize(("name", "y"), [("sdr", Y), ("hsic", Y), ("hsic", None)])
 def test_gram_matrices_of_a_sample(name, y, saved, monkeypatch):
-    monkeypatch.setattr(pairwise, "STANDING_ROWS", 200)
+    monkeypatch.setattr(pairwise, "WIDE", 200)
     with pytest.warns(ConvergenceWarning, match="iteration limit"):
         result = solve(name, saved(X), R, y=y, starts=1, max_iterations=3)
     assert f"{name} was solved on a random sample of 200 of {N} rows" in result.notes
@@ -356,10 +356,10 @@ def test_own_sum_is_compiled_once_a_shape(saved):
 
     result = solve(traced_sum, saved(X), R, solver="lbfgs", random_state=0)
     assert result.evaluations["value"] > 10
-    # Tests look at 200 rows, one and the others; a shape is traced a few times: shape, gradient,
+    # Tests look at 256 rows, one and the others; a shape is traced a few times: shape, gradient,
     # Hessian.
     lengths = {shape[0] for shape in traced}
-    assert lengths == {1, 199, 200, PIECE_ROWS, N % PIECE_ROWS}
+    assert lengths == {1, 255, 256, PIECE_ROWS, N % PIECE_ROWS}
     assert len(traced) < 20
 
 

@@ -57,7 +57,7 @@ def test_operator_is_the_covariance(shift):
 
 def by_products(monkeypatch, squared_per_product):
     of = "ldr.objectives.statistics.covariance."
-    monkeypatch.setattr(of + "_LEAST_ORDER", 100)
+    monkeypatch.setattr(of + "DENSE", 100)
     monkeypatch.setattr(of + "_COLUMNS_PER_VECTOR", 40)
     monkeypatch.setattr(of + "_SQUARED_PER_PRODUCT", squared_per_product)
 
