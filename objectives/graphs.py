@@ -30,7 +30,7 @@ from ldr.objectives.parameters import Need, declared, number, whole
 from ldr.objectives.statistics.products import scaled_rows, shifted_rows
 from ldr.objectives.statistics.sums import dense, spread_rows
 from ldr.solvers.checks import SMALLEST, keep_number
-from ldr.solvers.deadline import check, idle_count
+from ldr.solvers.deadline import idle_count, steps
 from ldr.solvers.errors import ArgumentError, DataError, SingularError
 from ldr.solvers.linalg.eigen import rank_tolerance
 from ldr.solvers.linalg.rounding import TIED
@@ -46,8 +46,6 @@ Kind = TypeVar("Kind", PencilMatrices, RatioMatrices)
 
 KINDS = ("neighbours", "epsilon", "classes", "class-neighbours")
 
-# Number of samples whose neighbours are searched between two tests of the time limit.
-_QUERIES = 1000
 # A k-d tree needs this many rows, at most this many columns, and a trial of this many searches.
 _LEAST_ROWS, _MOST_COLUMNS, _ASKED = 1000, 100, 50
 # Time of a distance in a k-d tree relative to matrix products: constant, increase per column.
@@ -206,8 +204,8 @@ def nearest_others(X: Matrix, k: int) -> tuple[Array, Integers]:
         X = X - X.mean(axis=0)  # centring reduces cancellation in squared distances
     search, order = _tree(X, k) or (_products(X), np.arange(n))
     distances, indices = np.empty((n, k)), np.empty((n, k), dtype=np.intp)
-    for rows in np.array_split(order, max(1, n // _QUERIES)):
-        check()
+    for part in steps(n, n * X.shape[1]):
+        rows = order[part]
         away, found = search(X[rows], k + 1)
         others = found != rows[:, None]
         # If the search returns k + 1 duplicates and not the row itself, the first is left out.

@@ -19,6 +19,7 @@ from ldr.objectives.pca import PCA
 from ldr.objectives.problem import BoundObjective
 from ldr.objectives.view import orthomax
 from ldr.solvers.manifolds import Array, nearest_with_zeros
+from ldr.solvers.proximal_gradient import ProximalGradient
 
 
 @dataclass(frozen=True)
@@ -132,9 +133,6 @@ class SparseCCA(SparseMethod, CorrelationMethod, relative_improvement=False):
         return OrthogonalCCA(ridge=self.ridge)
 
 
-_ROTATIONS = 500
-
-
 @dataclass(frozen=True)
 class PenalisedLoadings(WeightedSum):
     """The reconstruction error of pca with a penalty on the loadings."""
@@ -145,7 +143,7 @@ class PenalisedLoadings(WeightedSum):
         loadings = term.bound.closed_form()
         assert loadings is not None
         L = term.bound.lift(loadings)[0]
-        V = self.lower([L @ orthomax(L, 1.0, _ROTATIONS)])
+        V = self.lower([L @ orthomax(L, 1.0, ProximalGradient.default_max_iterations)])
         # The thresholded 2X'XV is twice X'XV thresholded by half of the penalty's weight.
         covariances = -self.at(V).gradient
         # A component with constant scores keeps its loadings, because its covariances are zero.

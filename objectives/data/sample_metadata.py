@@ -9,6 +9,7 @@ import numpy.typing as npt
 
 from ldr.objectives.data.array_types import Cells, Given, check_real, check_unmasked
 from ldr.solvers.errors import DataError
+from ldr.solvers.linalg.rounding import FACTOR_ROUNDING
 
 
 @dataclass(frozen=True, eq=False)
@@ -179,8 +180,6 @@ def shown(label: object) -> str:
 
 
 Array = npt.NDArray[np.float64]
-# Largest ratio of two weights: rows of smaller weight could be lost in rounding errors of sums.
-_RANGE = 1e12
 
 
 @dataclass(frozen=True, eq=False)
@@ -242,15 +241,16 @@ def as_weights(given: Given, n: int) -> Array:
     if not weights.any():
         raise DataError("sample_weight is zero in every row, expected at least one positive weight")
     largest, least = float(weights.max()), float(weights[weights > 0].min())
-    if not 1.0 / _RANGE <= largest <= _RANGE:
+    ratio = 1.0 / FACTOR_ROUNDING  # smaller weights could be lost in rounding errors of sums
+    if not FACTOR_ROUNDING <= largest <= ratio:
         raise DataError(
-            f"the largest sample_weight is {largest:.3g}, expected between {1.0 / _RANGE:.0e} and "
-            f"{_RANGE:.0e}; divide all weights by the largest"
+            f"the largest sample_weight is {largest:.3g}, expected between {FACTOR_ROUNDING:.0e} "
+            f"and {ratio:.0e}; divide all weights by the largest"
         )
-    if largest > _RANGE * least:
+    if largest * FACTOR_ROUNDING > least:
         raise DataError(
             f"positive entries of sample_weight range from {least:.3g} to {largest:.3g}, expected "
-            f"a ratio of at most {_RANGE:.0e}; give weight 0 to rows that do not count"
+            f"a ratio of at most {ratio:.0e}; give weight 0 to rows that do not count"
         )
     return weights
 

@@ -256,7 +256,7 @@ def test_distances_that_are_not_euclidean_are_reported():
 def test_of_rows_equally_far_the_first_are_neighbours(parts, monkeypatch):
     """Whole numbers tie; which of them a search returns depends on its threads."""
     if parts == "part by part":
-        monkeypatch.setattr(ldr.objectives.graphs, "_QUERIES", 1)
+        monkeypatch.setattr("ldr.solvers.deadline._STEP", 1.0)
     X = real_data.digits()[0][:400].astype(int)
     squares = np.sum(X**2, axis=1)
     D = squares[:, None] + squares - 2 * X @ X.T
