@@ -75,8 +75,6 @@ def apart(aa: LinearOperator, bb: LinearOperator) -> LinearOperator:
 
 # Number of extra columns of a block, which accelerate the convergence of the wanted eigenvectors.
 GUARDS = 4
-# The preconditioner's diagonal stays positive if a shift cancels at most this share of the ridge.
-_SHARE = 0.9
 
 
 def check_varies_along(M: Array, B: SymmetricOperator, diagonal: Array) -> None:
@@ -149,9 +147,8 @@ class WidePencil:
         return basis, note, residual
 
     def _preconditioned(self, R: Array, rho: Array, theta: Array) -> Array:
-        """R over the diagonal of theta + rho B, a little above zero."""
-        shifts = np.maximum(theta, -_SHARE * np.maximum(rho, 0.0) * self.ridge)
-        return R / (shifts + np.abs(rho) * self.diagonal[:, None])
+        """R over the positive part of the diagonal of theta + rho B."""
+        return R / (np.maximum(theta, 0.0) + np.abs(rho) * self.diagonal[:, None])
 
     def _pairs(self, r: int) -> tuple[Array, int, float]:
         """Generalised eigenvectors, products and the residual; where A = UU' from B^{-1}U."""
