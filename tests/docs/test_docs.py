@@ -25,7 +25,7 @@ from ldr.estimators import estimator_name
 from ldr.method_selection import TABLE
 from ldr.objectives import REGISTRY
 from ldr.objectives.docstrings import advice, as_text, math
-from tests.objectives.methods import one_of_each_kind
+from tests.objectives.methods import by_kind
 from tests.programs import run_programs
 
 DOCS = Path(__file__).parents[2] / "docs"
@@ -41,7 +41,7 @@ SEARCHED = [
 ]
 
 
-@pytest.mark.parametrize("name", one_of_each_kind(REGISTRY))
+@pytest.mark.parametrize("name", by_kind(REGISTRY))
 def test_every_method_has_an_example_that_runs(name):
     printed, result, figure = solve_example(name)
     assert result.objective.name == name and result.converged
@@ -141,15 +141,18 @@ def test_picture_of_the_front_page_keeps_what_it_promises(seed):
     assert len(hero.picture([clean, broken, robust]).axes) == 3
 
 
-@pytest.mark.parametrize("most", [3, pytest.param(None, marks=pytest.mark.slow)])
-def test_commands_of_the_page_succeed(most, tmp_path, monkeypatch, capsys):
+# The first command writes pictures and a report, as tests/ldr/cli/test_command_line.py does.
+@pytest.mark.parametrize(
+    "some", [slice(1, 3), pytest.param(slice(None), marks=pytest.mark.slow)], ids=str
+)
+def test_commands_of_the_page_succeed(some, tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
     run_programs(DOCS / "command-line.md", at_least=2)
     text = (DOCS / "command-line.md").read_text(encoding="utf-8")
     blocks = re.findall(r"```sh\n(.*?)```", text, flags=re.DOTALL)
     commands = [line for line in "".join(blocks).splitlines() if line.startswith("ldr ")]
     assert len(commands) >= 5
-    for command in commands[:most]:
+    for command in commands[some]:
         monkeypatch.setattr(sys, "argv", shlex.split(command))
         with pytest.raises(SystemExit) as exit:
             main()

@@ -894,7 +894,7 @@ def test_data_that_cannot_move_say_so():
     ("name", "data", "parameters"),
     [
         pytest.param("robust-pca", "wine", {"loss": "huber"}, marks=pytest.mark.slow),
-        ("maf", "digits", {}),
+        pytest.param("maf", "digits", {}, marks=pytest.mark.slow),
         ("npe", "wine", {}),  # where others are neighbours then
         *(
             pytest.param(name, data, {}, marks=pytest.mark.slow)

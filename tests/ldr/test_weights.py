@@ -29,15 +29,7 @@ from ldr.objectives.data.data import Data, as_tuple
 from ldr.objectives.data.opening import as_samples
 from ldr.objectives.graphs import LaplacianMethod
 from ldr.objectives.registry import named
-from tests.objectives.methods import (
-    LABELS,
-    RANDOM,
-    RESPONSE,
-    VIEWS,
-    X,
-    name_of,
-    one_of_each_kind,
-)
+from tests.objectives.methods import LABELS, RANDOM, RESPONSE, VIEWS, X, by_kind, name_of
 from tests.real_data import by_time
 
 N = len(X)
@@ -88,7 +80,7 @@ def solved(key, data, y, **options):
 
 
 @pytest.mark.smoke
-@pytest.mark.parametrize("key", one_of_each_kind(UNTIMED))
+@pytest.mark.parametrize("key", by_kind(UNTIMED))
 def test_whole_numbers_are_repeated_rows_and_zero_is_left_out(key):
     data, y, _ = RANDOM[key]
     rows = np.repeat(np.arange(N), WHOLE.astype(int))
@@ -103,7 +95,7 @@ def test_whole_numbers_are_repeated_rows_and_zero_is_left_out(key):
     np.testing.assert_allclose(found.transform(data), signs * theirs, atol=1e-12)
 
 
-@pytest.mark.parametrize("key", one_of_each_kind(UNTIMED))
+@pytest.mark.parametrize("key", by_kind(UNTIMED))
 def test_the_scale_of_the_weights(key):
     """Twice the weights move no optimum, but of penalties in units of the sum over rows."""
     if "penalty" in RANDOM[key][2] or name_of(key) == "lmnn":
@@ -192,7 +184,7 @@ def test_weights_of_a_graph_of_ones_own_repeat_its_rows():
         assert found.value == pytest.approx(expected.value, rel=1e-11)
 
 
-@pytest.mark.parametrize("key", one_of_each_kind(TIMED))
+@pytest.mark.parametrize("key", by_kind(TIMED))
 def test_weights_in_time_order(key):
     """Constant ones change nothing; whole ones constant in a trial repeat it; zero cuts."""
     data, y, parameters = RANDOM[key]

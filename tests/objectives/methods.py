@@ -169,7 +169,7 @@ def kind_of(key):
     return type(bound(name_of(key), X, y=y, **parameters))
 
 
-def one_of_each_kind(keys, also=()):
+def by_kind(keys, also=()):
     """Parameters of a test: the first key of each kind and those of `also`; others are slow."""
     keys = list(keys)
     first = {kind_of(key): key for key in reversed(keys)}.values()

@@ -7,7 +7,7 @@ import pytest
 
 import ldr
 from ldr.solvers.pymanopt import PYMANOPT_SOLVERS
-from tests.objectives.methods import ITERATIVE, OF_VIEWS, REAL, name_of, one_of_each_kind
+from tests.objectives.methods import ITERATIVE, OF_VIEWS, REAL, by_kind, name_of
 
 NATIVE = ["trust-region", "lbfgs", "conjugate-gradient", "steepest-descent"]
 PYMANOPT = [f"pymanopt:{name}" for name in PYMANOPT_SOLVERS]
@@ -28,7 +28,7 @@ SLOW = ("orthogonal-lda", "steepest-descent")
 NATIVE_JOBS = [(job, solver) for job in JOBS for solver in NATIVE if (job, solver) != SLOW]
 # With one optimum, which the trust region finds from anywhere.
 UNIQUE = [job for job in REAL if name_of(job) not in {"lasso"} | OF_VIEWS | ITERATIVE]
-FURTHER = one_of_each_kind((job for job in UNIQUE if job not in JOBS), also=["cca"])
+FURTHER = by_kind((job for job in UNIQUE if job not in JOBS), also=["cca"])
 UNCONVERGED = [
     pytest.mark.slow,
     pytest.mark.filterwarnings("ignore::ldr.errors.ConvergenceWarning"),

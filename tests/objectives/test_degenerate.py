@@ -23,7 +23,7 @@ from ldr.objectives.graphs import (
 from ldr.objectives.registry import REGISTRY
 from ldr.objectives.view import View
 from tests import real_data
-from tests.objectives.methods import RANDOM, name_of, one_of_each_kind
+from tests.objectives.methods import RANDOM, by_kind, name_of
 
 RNG = np.random.default_rng(3)
 SPECIAL = ("mds-distances", "exponential-family-pca")  # of distances; of 0 and 1, or counts
@@ -123,7 +123,7 @@ QUICK = ("collinear", "bad_scales")
 SEARCHED = ("nca", "lmnn", "dca", "orthogonal-cca", "sparse-cca", "orthogonal-mcca", "sdr", "wda")
 
 
-@pytest.mark.parametrize("key", one_of_each_kind(METHODS, also=["lasso"]))
+@pytest.mark.parametrize("key", by_kind(METHODS, also=["lasso"]))
 def test_singular_data_give_a_restriction_or_an_error(key):
     check_changes(key, QUICK if name_of(key) in SEARCHED else CHANGES)
 
@@ -167,7 +167,7 @@ def test_the_restriction_is_stated_with_its_rank(key, change):
 
 @pytest.mark.parametrize(
     "key",
-    one_of_each_kind(
+    by_kind(
         (key for key in METHODS if key != "sparse-lda"), also=["hsic landmarks", "sfa derivatives"]
     ),
 )
@@ -191,7 +191,7 @@ RIDGED = [
 ]  # with fewer rows than columns a penalty is refused
 
 
-@pytest.mark.parametrize("key", one_of_each_kind(RIDGED, also=["csp trials"]))
+@pytest.mark.parametrize("key", by_kind(RIDGED, also=["csp trials"]))
 @pytest.mark.parametrize("shape", [(40, 6), (20, 50)])
 def test_a_ridge_is_stated(key, shape):
     result = solve(key, constant_column(clean(*shape)), ridge=0.1)

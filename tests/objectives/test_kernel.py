@@ -9,7 +9,7 @@ from ldr.errors import ArgumentError, DataError
 from ldr.objectives.data import memory
 from ldr.objectives.registry import named
 from tests import real_data
-from tests.objectives.methods import RANDOM, name_of, one_of_each_kind
+from tests.objectives.methods import RANDOM, by_kind, name_of
 
 KEYS = [
     key
@@ -33,7 +33,7 @@ def kernel_case(key, **options):
     return objective, X, y
 
 
-@pytest.mark.parametrize("key", one_of_each_kind(KEYS, also=["opca", "sfa quadratic"]))
+@pytest.mark.parametrize("key", by_kind(KEYS, also=["opca", "sfa quadratic"]))
 def test_every_method_has_a_kernel_version(key):
     check_kernel_version(key, 15)
 

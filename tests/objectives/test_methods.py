@@ -9,15 +9,7 @@ import ldr.testing
 from ldr.inputs import as_data, as_objective
 from ldr.objectives.registry import REGISTRY, named
 from ldr.testing import Case, derivatives_and_manifold_are_right
-from tests.objectives.methods import (
-    ITERATIVE,
-    OF_VIEWS,
-    RANDOM,
-    REAL,
-    class_of,
-    name_of,
-    one_of_each_kind,
-)
+from tests.objectives.methods import ITERATIVE, OF_VIEWS, RANDOM, REAL, by_kind, class_of, name_of
 
 MANIFOLDS = {"Gr": "grassmann", "St": "stiefel", "St x St": "stiefel", "R": "euclidean"}
 # Further variables beside M: noise, a mean, an intercept.
@@ -45,7 +37,7 @@ def declared(key):
 OWN_WAYS = ("mds", "lpp", "opca", "sfa derivatives", "ssd", "xdawn")
 
 
-@pytest.mark.parametrize("key", one_of_each_kind(RANDOM, also=OWN_WAYS))
+@pytest.mark.parametrize("key", by_kind(RANDOM, also=OWN_WAYS))
 def test_every_method(key):
     X, y, parameters = RANDOM[key]
     case = Case(named(name_of(key), **parameters), X, 2, y)
@@ -115,7 +107,7 @@ def test_hessians_that_jump_are_right_between_jumps(key):
 
 
 @pytest.mark.parametrize(
-    "key", one_of_each_kind(key for key in RANDOM if name_of(key) in ITERATIVE - {"fa"})
+    "key", by_kind(key for key in RANDOM if name_of(key) in ITERATIVE - {"fa"})
 )
 def test_all_dimensions_can_be_kept(key):
     """Where M is a subspace there is one point only; sources still can be turned."""

@@ -170,7 +170,7 @@ def fitted(key):
     return estimator.fit(data, y), (data, y), {}
 
 
-@pytest.mark.parametrize("key", methods.one_of_each_kind(methods.RANDOM))
+@pytest.mark.parametrize("key", methods.by_kind(methods.RANDOM))
 def test_results_are_those_of_solve(key):
     name = methods.name_of(key)
     data, y, parameters = methods.RANDOM[key]
@@ -190,7 +190,7 @@ def _first(Y):
 
 @pytest.mark.parametrize(
     "key",
-    methods.one_of_each_kind(
+    methods.by_kind(
         (key for key in methods.RANDOM if "distances" not in key), also=["semi-supervised-da"]
     ),
 )
@@ -239,7 +239,7 @@ def test_a_model_of_features_scores_features():
 
 
 @pytest.mark.parametrize(
-    "key", methods.one_of_each_kind(sorted({*methods.RANDOM} - {"sfa quadratic", "mds-distances"}))
+    "key", methods.by_kind(sorted({*methods.RANDOM} - {"sfa quadratic", "mds-distances"}))
 )
 def test_inverse_of_the_projection_projects_back(key):
     estimator, given, _ = fitted(key)

@@ -380,7 +380,7 @@ def test_a_multiple_of_what_products_find_is_found_by_them(name, by_products):
     assert double.certificate.gap == pytest.approx(2 * single.certificate.gap, abs=1e-10)
 
 
-@pytest.mark.parametrize("seed", [0, 2, 5])
+@pytest.mark.parametrize("seed", [0, *(pytest.param(k, marks=pytest.mark.slow) for k in (2, 5))])
 def test_orthogonal_cca_ends_where_arrays_do(seed, monkeypatch):
     """Of columns with few entries, in the dimensions of its end and its start are other optima."""
     pair = tuple(sparse_wide.topics(2000, 60, 0.0015, 2 * seed + k)[0] for k in range(2))
