@@ -23,10 +23,9 @@ from ldr.solvers.errors import ArgumentError, DataError, MissingValuesError
 Array = npt.NDArray[np.float64]
 Term = TypeVar("Term")
 Merge: TypeAlias = Callable[[Term, Term], Term]
-# Number of entries in a block: 8 MiB, so that the block and its centred copy fit into the cache.
-BLOCK_NUMBERS = 2**20
-# Number of entries in a chunk of data (16 MiB); threads and file readers process whole chunks.
-PIECE_NUMBERS = 2**21
+# Number of entries in a block and in a chunk of data (16 MiB); threads and file readers process
+# whole chunks.
+BLOCK_NUMBERS = 2**21
 # Largest number d of columns for which a d x d array counts as small (200 MB). Then each thread
 # has its own array, and sparse data get a dense covariance.
 WIDE = 5000
@@ -36,7 +35,7 @@ DENSE = 2000
 
 def piece_rows(columns: int) -> int:
     """Return the number of rows in a chunk with this many columns."""
-    return max(1, PIECE_NUMBERS // max(1, columns))
+    return max(1, BLOCK_NUMBERS // max(1, columns))
 
 
 @dataclass(frozen=True, eq=False)
@@ -148,7 +147,7 @@ class Samples:
         """Default number of rows in a block."""
         if self.is_sparse:
             return max(1, BLOCK_NUMBERS * self.n // max(1, int(self.array.nnz)))
-        return max(1, BLOCK_NUMBERS // self.d)
+        return piece_rows(self.d)
 
     def __repr__(self) -> str:
         kind = "sparse" if self.is_sparse else "dense"

@@ -627,7 +627,7 @@ class ParquetFiles(Table):
     def _batches(self, columns: Sequence[str], labels: bool) -> Iterator[Given]:
         parquet, pyarrow = arrow("parquet"), arrow()
         # Blocks are small, because values are in memory twice: as Arrow columns and as rows.
-        rows = max(1, BLOCK_NUMBERS // max(1, len(columns)))
+        rows = max(1, BLOCK_NUMBERS // max(1, 2 * len(columns)))
         for path, n, keys in self._parts:
             if labels and columns[0] in keys:
                 yield pyarrow.record_batch([pyarrow.repeat(keys[columns[0]], n)], list(columns))

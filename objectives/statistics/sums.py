@@ -31,7 +31,7 @@ NO_SHIFT = 5.0
 # Up to this number of entries class sums do not use scipy.sparse, whose import takes 10 ms.
 _FEW_NUMBERS = 2**15
 # Least number of columns in a block, and largest number of entries in a block of more columns.
-_LEAST_COLUMNS, _ROWS_NUMBERS = 2, 2 * BLOCK_NUMBERS
+_LEAST_COLUMNS, _ROWS_NUMBERS = 2, BLOCK_NUMBERS
 
 
 def few_columns(m: int, n: int) -> Iterator[slice]:

@@ -88,7 +88,7 @@ CONTAINERS_OF_ALL = ("file", "dask", "csr")
     ],
 )
 def test_every_container_gives_the_same_answer(job, container, tmp_path, monkeypatch):
-    monkeypatch.setattr(samples_module, "PIECE_NUMBERS", 64 * 100)
+    monkeypatch.setattr(samples_module, "BLOCK_NUMBERS", 64 * 100)
     name, data = job.partition(",")[0], CONTAINERS[container](tmp_path)
     if container == "parts" and "time order" in REGISTRY[name].needs:
         pytest.skip("its parts are trials")

@@ -33,7 +33,7 @@ TIMED = [name for name, cls in REGISTRY.items() if cls.needs == ("time order",)]
 @pytest.fixture
 def small_pieces(monkeypatch):
     """Seven rows in a piece: trials end in pieces, and run over several."""
-    monkeypatch.setattr(samples, "PIECE_NUMBERS", 28)
+    monkeypatch.setattr(samples, "BLOCK_NUMBERS", 28)
 
 
 def by_hand(lag, weights=None):

@@ -212,7 +212,7 @@ def test_weights_in_time_order(key):
 
 @pytest.mark.parametrize("name", ["ica", "uica", "robust-pca", "fa"])
 def test_rows_that_are_read_at_every_step(name, tmp_path, monkeypatch):
-    monkeypatch.setattr(samples, "PIECE_NUMBERS", 70)
+    monkeypatch.setattr(samples, "BLOCK_NUMBERS", 70)
     np.save(tmp_path / "X.npy", X)
     expected = ldr.solve(name, X, 2, sample_weight=WHOLE)
     for given in (tmp_path / "X.npy", da.from_array(X, chunks=(17, 7))):
@@ -221,7 +221,7 @@ def test_rows_that_are_read_at_every_step(name, tmp_path, monkeypatch):
 
 
 def test_two_views_in_pieces(tmp_path, monkeypatch):
-    monkeypatch.setattr(samples, "PIECE_NUMBERS", 70)
+    monkeypatch.setattr(samples, "BLOCK_NUMBERS", 70)
     expected = ldr.solve("orthogonal-cca", VIEWS, 2, sample_weight=ANY)
     for kind in (scipy.sparse.csr_array, lambda view: lambda: iter(np.array_split(view, 4))):
         given = tuple(map(kind, VIEWS))

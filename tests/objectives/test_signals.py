@@ -62,7 +62,7 @@ def test_pairs_are_summed_as_rows_of_two_views(lag, monkeypatch):
     expected = (centred.T @ centred).astype(float)
     ids = np.repeat(np.arange(3), list(map(len, PARTS)))
     for numbers in (28, 2**20):  # seven rows in a piece, or all
-        monkeypatch.setattr(samples, "PIECE_NUMBERS", numbers)
+        monkeypatch.setattr(samples, "BLOCK_NUMBERS", numbers)
         for given in (SERIES, scipy.sparse.csr_array(SERIES)):
             rows = as_samples(given)
             marked = replace(rows, marks=samples.Marks(None, ids))

@@ -27,7 +27,7 @@ from tests.real_data import tumour_views
 def large(monkeypatch):
     """Every file is a large one, and pieces are small."""
     monkeypatch.setattr(files, "LARGE", 0)
-    monkeypatch.setattr(samples_module, "PIECE_NUMBERS", 500)
+    monkeypatch.setattr(samples_module, "BLOCK_NUMBERS", 500)
 
 
 WRITERS = {ending: WRITERS[ending] for ending in (".csv", ".tsv", ".parquet", ".npy")}
@@ -135,7 +135,7 @@ import pyarrow.csv, pyarrow.parquet
 import ldr
 from ldr.objectives.data import data as samples
 
-samples.PIECE_NUMBERS = 2**19  # 4 MiB
+samples.BLOCK_NUMBERS = 2**19  # 4 MiB
 
 def peak():
     # ru_maxrss is at least what the parent process had

@@ -24,7 +24,7 @@ NAMES = ("centred", "mean 1e8", "mixed means", "float32", "integers", "random wa
 @pytest.fixture(params=NAMES, ids=str)
 def both(request, monkeypatch):
     """The same samples for NumPy and for jax, in several pieces."""
-    monkeypatch.setattr(samples_module, "PIECE_NUMBERS", 4000)
+    monkeypatch.setattr(samples_module, "BLOCK_NUMBERS", 4000)
     plain = as_samples(DATA[request.param])
     return plain, replace(plain, accelerator=PROCESSOR)
 

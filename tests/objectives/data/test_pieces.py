@@ -24,7 +24,7 @@ def data(request):
 @pytest.fixture(params=[1, 17, 150])
 def piece_rows(request, monkeypatch):
     """Rows of a piece."""
-    monkeypatch.setattr(samples_module, "PIECE_NUMBERS", 5 * request.param)
+    monkeypatch.setattr(samples_module, "BLOCK_NUMBERS", 5 * request.param)
     return request.param
 
 
@@ -33,7 +33,7 @@ WIDE = np.random.default_rng(0).standard_normal((150, 600)) + 30.0
 
 @pytest.mark.parametrize("X", [DATA["mixed means"], WIDE], ids=["many rows", "many columns"])
 def test_threads_do_not_change_a_bit(X, monkeypatch):
-    monkeypatch.setattr(samples_module, "PIECE_NUMBERS", 40 * 600 if X is WIDE else 500)
+    monkeypatch.setattr(samples_module, "BLOCK_NUMBERS", 40 * 600 if X is WIDE else 500)
     found = []
     for workers in (1, 2, 5):
         monkeypatch.setattr(os, "cpu_count", lambda w=workers: w)

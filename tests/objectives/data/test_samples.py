@@ -97,7 +97,7 @@ import numpy as np
 import ldr
 from ldr.objectives.data import data as samples, sources
 
-sources.SMALL, samples.PIECE_NUMBERS = 0, 2**16
+sources.SMALL, samples.BLOCK_NUMBERS = 0, 2**16
 pages = lambda: int(re.search(r"VmHWM:\s*(\d+) kB", open("/proc/self/status").read())[1])
 X = np.random.default_rng(0).standard_normal((10_000, 100))
 ldr.solve("orthogonal-cca", (X[:, :4], X[:, 4:8]), 1)
@@ -119,7 +119,7 @@ def test_default_blocks_are_bounded():
     for d in (1, 3, 200, 5000, 3_000_000):
         samples = as_samples(np.broadcast_to(np.zeros((1, 1), dtype=np.int8), (1000, d)))
         assert samples.block_rows >= 1
-        assert samples.block_rows * d <= max(2**20, d)
+        assert samples.block_rows * d <= max(2**21, d)
 
 
 def test_block_rows_must_be_positive():
@@ -158,13 +158,13 @@ def test_centred_products(n, d, r, sparse, seed):
 
 
 def test_centred_products_over_many_blocks_with_a_large_mean():
-    data = RNG.standard_normal((9000, 300)) + 1e8
+    data = RNG.standard_normal((15_000, 300)) + 1e8
     mean = data.mean(axis=0)
     samples = as_samples(data)
-    assert samples.block_rows < 4500
+    assert samples.block_rows < 7500
     V = RNG.standard_normal((300, 2))
     np.testing.assert_allclose(samples.centred_times(V, mean), (data - mean) @ V, atol=1e-11)
-    Y = RNG.standard_normal((9000, 2))
+    Y = RNG.standard_normal((15_000, 2))
     expected = (data - mean).T @ Y
     np.testing.assert_allclose(samples.centred_transpose_times(Y, mean), expected, atol=1e-10)
 

@@ -36,7 +36,7 @@ LABELS = np.array(["oak", "ash", "elm"])[np.arange(N) % 3]
 def piece_rows(request, monkeypatch):
     """Rows of a piece, far fewer than there are."""
     rows = getattr(request, "param", 17)
-    monkeypatch.setattr(samples_module, "PIECE_NUMBERS", D * rows)
+    monkeypatch.setattr(samples_module, "BLOCK_NUMBERS", D * rows)
     return rows
 
 

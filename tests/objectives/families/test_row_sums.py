@@ -41,7 +41,7 @@ PIECE_ROWS = 75
 
 @pytest.fixture(autouse=True)
 def short_pieces(monkeypatch):
-    monkeypatch.setattr(samples_module, "PIECE_NUMBERS", D * PIECE_ROWS)
+    monkeypatch.setattr(samples_module, "BLOCK_NUMBERS", D * PIECE_ROWS)
 
 
 def heavy_tails(seed=0, n=N):
@@ -229,7 +229,7 @@ def test_rows_that_are_all_equal(saved):
     ("name", "y", "scale"), [("nca", Y, 1e-3), ("lmnn", Y, 1e-2), ("mds-stress", None, 1.0)]
 )
 def test_a_single_batch_is_the_objective_itself(name, y, scale, saved, monkeypatch):
-    monkeypatch.setattr(samples_module, "PIECE_NUMBERS", D * N)
+    monkeypatch.setattr(samples_module, "BLOCK_NUMBERS", D * N)
     monkeypatch.setattr(pairwise, "BATCH_ROWS", N)
     rows, y = X[:200], None if y is None else y[:200]
     here, there = bound(named(name), rows, y=y), bound(named(name), saved(rows), y=y)
@@ -327,7 +327,7 @@ def in_memory():
 def test_own_sums_are_the_same_everywhere(backend, saved, monkeypatch):
     pieces = solve(OWN[backend], X, R, random_state=0)  # longer than a piece
     from_file = solve(OWN[backend], saved(X), R, random_state=0)
-    monkeypatch.setattr(samples_module, "PIECE_NUMBERS", D * N)
+    monkeypatch.setattr(samples_module, "BLOCK_NUMBERS", D * N)
     at_once = solve(OWN[backend], X, R, random_state=0)
     for result in (pieces, from_file, at_once):
         assert result.converged
@@ -482,7 +482,7 @@ def test_stochastic_optimum_of_own_sums(backend, saved):
 
 
 def test_stochastic_optimum_in_memory(monkeypatch):
-    monkeypatch.setattr(samples_module, "PIECE_NUMBERS", D * N)
+    monkeypatch.setattr(samples_module, "BLOCK_NUMBERS", D * N)
     result = solve(OWN["numpy"], X, R, solver="svrg", random_state=0)
     assert result.converged
     assert result.value == pytest.approx(in_memory().value, rel=1e-10)
@@ -527,7 +527,7 @@ def test_two_hundred_thousand_rows(tmp_path, monkeypatch):
     S = np.hstack([rng.laplace(size=(n, 5)), rng.standard_normal((n, d - 5))])
     rows = (S @ rng.standard_normal((d, d)) + 5.0).astype(np.float32)
     np.save(tmp_path / "rows.npy", rows)
-    monkeypatch.setattr(samples_module, "PIECE_NUMBERS", d * 2**16)
+    monkeypatch.setattr(samples_module, "BLOCK_NUMBERS", d * 2**16)
     own = ldr.objective(**OPTIONS)(spread)
     plain = ldr.objective(sense="max", manifold="grassmann")(spread)
     path = str(tmp_path / "rows.npy")

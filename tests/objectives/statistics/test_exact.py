@@ -73,6 +73,6 @@ def test_statistics_are_those_of_80_bits(way, name, monkeypatch):
     monkeypatch.setattr(dask_samples, "BLOCK_NUMBERS", 1)
     monkeypatch.setattr(dask_samples, "piece_rows", lambda columns: 8)
     if come.piece:
-        monkeypatch.setattr(samples_module, "PIECE_NUMBERS", come.piece * X.shape[1])
+        monkeypatch.setattr(samples_module, "BLOCK_NUMBERS", come.piece * X.shape[1])
     for statistic in STATISTICS:
         check(statistic, come.given, X, come.slack)

@@ -50,13 +50,13 @@ def test_moments_of_any_shape_and_scale(n, d, scale, offset, rows, seed):
     X = (np.random.default_rng(seed).standard_normal((n, d)) + offset) * 10.0**scale
     Z = centred(extended(X))
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(samples_module, "PIECE_NUMBERS", rows * d)
+        patch.setattr(samples_module, "BLOCK_NUMBERS", rows * d)
         assert error(statistics.moments(as_samples(X)).scatter, Z.T @ Z) < 1e-13
 
 
 @pytest.mark.parametrize("piece", [1, 17, 150, 10_000])
 def test_constant_columns_are_exactly_zero(piece, monkeypatch):
-    monkeypatch.setattr(samples_module, "PIECE_NUMBERS", D * piece)
+    monkeypatch.setattr(samples_module, "BLOCK_NUMBERS", D * piece)
     X = BASE[:200].copy()
     X[:, 1], X[:, 3] = 0.1, -1e8 / 3
     samples, codes = as_samples(X), CODES[:200]
@@ -129,7 +129,7 @@ def test_rare_and_many_classes():
 
 
 def test_pieces_whose_rows_do_not_count(monkeypatch):
-    monkeypatch.setattr(samples_module, "PIECE_NUMBERS", 10 * D)
+    monkeypatch.setattr(samples_module, "BLOCK_NUMBERS", 10 * D)
     w = (np.arange(N) >= 25).astype(float)
     of_all = replace(as_samples(BASE), marks=Marks(w))
     found, expected = (
