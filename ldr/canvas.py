@@ -141,7 +141,7 @@ _MUTED = (
 )  # fmt: skip
 _MARKERS = "osD^v<>*ph"
 
-MOST_NAMES = 40  # largest number of names in a legend or on an axis
+MOST_NAMES = 40  # largest number of names in a legend or on an axis, or of entries in a report
 
 
 @dataclass(frozen=True)

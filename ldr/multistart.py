@@ -20,7 +20,7 @@ from ldr.objectives.problem import BoundObjective, Certificate, LocalOptima, Pro
 from ldr.solvers.checks import LARGEST, SMALLEST
 from ldr.solvers.deadline import check, over, result_of, until_told
 from ldr.solvers.errors import ArgumentError, TimeLimitError
-from ldr.solvers.linalg.rounding import VALUE_ROUNDING
+from ldr.solvers.linalg.rounding import TIED, VALUE_ROUNDING
 from ldr.solvers.manifolds import Array
 from ldr.solvers.solver import (
     Budget,
@@ -67,8 +67,6 @@ def _start_matrix(given: npt.ArrayLike, shape: tuple[int, ...]) -> Array:
 
 # Statuses of runs that were ended by a time limit, Ctrl-C or an observer.
 _TOLD = (Status.TIME_LIMIT, Status.INTERRUPTED, Status.OBSERVER)
-# Local optima differ if the relative difference of their values exceeds this threshold.
-_BETTER = 1e-9
 # Tolerance and iteration limit for approximations of a problem, solved to find initial points.
 _ROUGHLY = Stopping(1e-4, 50)
 # Approximations of f are minimised in turn. The constants are the first one's iteration limit, the
@@ -141,7 +139,7 @@ class Starts:
 def _coincide(run: Run, other: Run) -> bool:
     """Return True if two runs are the same, or have equal initial and equal final values."""
     one, two = ((each.history["value"][0], each.value) for each in (run, other))
-    return run is other or np.allclose(one, two, rtol=_BETTER, atol=0.0)
+    return run is other or np.allclose(one, two, rtol=TIED, atol=0.0)
 
 
 class Ended(NamedTuple):
@@ -304,7 +302,7 @@ class Multistart:
             if not found or (run := found[name].run).status in _TOLD:
                 break
             with until_told():
-                if len(runs) == 1 or run.value < best - _BETTER * abs(best):
+                if len(runs) == 1 or run.value < best - TIED * abs(best):
                     proof = local.proof(run.M)
                 if proof:
                     return runs, len(runs), proof

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 import ldr
 from ldr import plots
-from ldr.canvas import parts
+from ldr.canvas import MOST_NAMES, parts
 from ldr.files import check_outputs, files_of, replaced
 from ldr.objectives.registry import REGISTRY, Entry
 from ldr.solvers.errors import needed
@@ -274,9 +274,6 @@ def _pictures(result: Result, X: Rows, y: PerRow) -> Iterator[tuple[str, str, Fi
         yield "Convergence", caption, plots.convergence(result)
 
 
-_LISTED = 40  # entries of an array, such as a number for each wavelength
-
-
 def _table(summary: Mapping[str, object], prefix: str = "") -> Iterator[tuple[str, str]]:
     """Names and values of all numbers; nested names are prefixed by their parent's name."""
     for key, value in summary.items():
@@ -288,7 +285,7 @@ def _table(summary: Mapping[str, object], prefix: str = "") -> Iterator[tuple[st
         elif isinstance(value, (list, tuple)):
             if value:
                 texts = (f"{x:.6g}" if isinstance(x, float) else str(x) for x in value)
-                more = f", ... ({len(value)} in all)" if len(value) > _LISTED else ""
-                yield name, ", ".join(islice(texts, _LISTED)) + more
+                more = f", ... ({len(value)} in all)" if len(value) > MOST_NAMES else ""
+                yield name, ", ".join(islice(texts, MOST_NAMES)) + more
         elif value is not None:
             yield name, str(value)

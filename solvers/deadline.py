@@ -202,7 +202,8 @@ def check() -> None:
         )
 
 
-# Number of operations between two tests of the time limit: 0.1 s of matrix products on one thread.
+# Number of operations of 0.1 s of matrix products on one thread: between two tests of the time
+# limit, or d^3 of a d x d matrix whose decomposition is long.
 _STEP = 1e9
 
 
@@ -258,9 +259,6 @@ def result_of(task: Future[Each]) -> Each:
     return task.result()
 
 
-# Order of a matrix whose eigendecomposition takes 0.1 s on one thread.
-_LONG_ORDER = 1000
-
 _lock, _lent = threading.Lock(), threading.Lock()
 _holders = 0
 _before: list[int] = []
@@ -294,7 +292,7 @@ def one_thread() -> Iterator[None]:
 @contextmanager
 def idle_cores(order: int) -> Iterator[None]:
     """Let BLAS use all idle cores within the context, if the decomposition is long."""
-    lent = order >= _LONG_ORDER and _lent.acquire(blocking=False)
+    lent = order**3 >= _STEP and _lent.acquire(blocking=False)
     with _lock:
         if lent and _holders:
             _share(idle_count())

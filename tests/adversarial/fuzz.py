@@ -296,7 +296,7 @@ class Attack:
             "starts": (0, -1, 1.5, "a", True),
             "certify": (None, "yes", 2),
             "tolerance": (-1.0, math.nan, "a", None, math.inf, 1e-320),
-            "time_limit": (0, -1, math.nan, "a", 1e-9),
+            "time_limit": (0, -1, math.nan, "a"),
             "workers": (0, -2, 1.5, "a", None),
             "max_iterations": (-1, 1.5, "a", True, math.inf),
             "random_state": (-1, "a", 1.5, [1], np.random.RandomState(0), np.array([1, 2])),

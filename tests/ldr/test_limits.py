@@ -219,8 +219,8 @@ def test_a_limit_during_the_starts_leaves_the_baseline(monkeypatch):
         ldr.solve("nca", X[:40, :3], 1, **options)
 
 
-@pytest.mark.parametrize("limit", [1e-6, 1e-300, 0.0, -1.0, np.nan])
-def test_a_limit_in_which_nothing_is_solved_is_refused(limit):
+@pytest.mark.parametrize("limit", [0.0, -1.0, np.nan])
+def test_a_limit_that_is_not_positive_is_refused(limit):
     with pytest.raises(ArgumentError, match=r"time_limit must be a .*number > .*got"):
         ldr.solve("pca", X, 2, time_limit=limit)
 
