@@ -16,7 +16,7 @@ import numpy.typing as npt
 
 from ldr.errors import in_words
 from ldr.inputs import as_objective
-from ldr.objectives.data.data import UnknownError, as_tuple, fold, single
+from ldr.objectives.data.data import BLOCK_NUMBERS, UnknownError, as_tuple, fold, single
 from ldr.objectives.families.matrices import Divided, Solvable, StackedOptima, of_full_rank
 from ldr.objectives.families.stacked import StackedData, StackedRows
 from ldr.objectives.families.stated import StatedMethod
@@ -32,8 +32,6 @@ from ldr.types import Argument, Figure, PerRow, PerView, Rows, XandY
 
 Orders = npt.NDArray[np.intp]
 Problem: TypeAlias = tuple[tuple[Rows, ...], PerRow]
-# Number of entries of the problems in a batch (2 MiB), so that temporary arrays fit the cache.
-_CHUNK_NUMBERS = 2**18
 
 
 @dataclass(frozen=True, eq=False)
@@ -93,7 +91,7 @@ def _slices(views: tuple[Array, ...], y: np.ndarray | None) -> Iterator[Chunk]:
 
 def chunk_size(views: Iterable[Array]) -> int:
     """Return the number of problems to solve together."""
-    return max(1, _CHUNK_NUMBERS // sum(math.prod(view.shape[-2:]) for view in views))
+    return max(1, BLOCK_NUMBERS // sum(math.prod(view.shape[-2:]) for view in views))
 
 
 def _problems(X: Iterable[Rows], y: PerRow, pair: bool, shared: bool) -> Iterator[Problem]:

@@ -163,7 +163,7 @@ def test_sets_of_trials_are_solved_as_trials():
 
 
 def test_sets_with_labels_of_their_own_in_chunks(monkeypatch):
-    monkeypatch.setattr("ldr.inference.many._CHUNK_NUMBERS", 2 * 44 * 4)
+    monkeypatch.setattr("ldr.inference.many.BLOCK_NUMBERS", 2 * 44 * 4)
     sets = [WINE[k::4][:44, :4] for k in range(4)]
     labels = [CLASSES[k::4][:44] for k in range(4)]
     for count in (3, 4):
