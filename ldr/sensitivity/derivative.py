@@ -29,7 +29,16 @@ from ldr.objectives.kernel import as_response
 from ldr.objectives.objective import Objective, Sum
 from ldr.objectives.parameters import Need
 from ldr.objectives.problem import BoundObjective, like
-from ldr.sensitivity.optimum import Observed, Optimum, Rate, apart, combined, numbers, within
+from ldr.sensitivity.optimum import (
+    ALIKE,
+    Observed,
+    Optimum,
+    Rate,
+    apart,
+    combined,
+    numbers,
+    within,
+)
 from ldr.solvers.checks import real
 from ldr.solvers.errors import ArgumentError, DataError, SingularError
 from ldr.solvers.manifolds import Array
@@ -253,13 +262,9 @@ def _check_parameter(objective: Objective, name: str, direction: npt.ArrayLike) 
 # the factor by which each further step is shorter.
 _STEP, _SHORTER = 2e-3, 4.0
 _STEPS = 8
-# A function counts as smooth if extrapolated derivatives differ relatively by at most this.
-_ALIKE = 1e-5
 # The extrapolation ends when its relative error is below the first value, or when it is below the
 # second and a shorter step does not reduce it: rounding errors then dominate.
 _GOOD, _ROUNDED = 1e-9, 1e-7
-# The value jumps if its mean at t and -t differs by this share from the value, whatever the step.
-_JUMP = 1e-3
 # Changes of the gradient and of f count as zero below these shares of |gradient| and |f|.
 _NOTHING = 1e-7, 1e-2
 
@@ -286,7 +291,7 @@ def rate(optimum: Optimum, line: Callable[[float], BoundObjective], length: floa
 
     first = _STEP * length
     best, error = extrapolated(central, first, lambda one, other: one.apart(other, least))
-    if not error <= _ALIKE or jumps[-1] > max(0.5 * jumps[1], _JUMP * jumps[0]):
+    if not error <= ALIKE or jumps[-1] > max(0.5 * jumps[1], ALIKE * jumps[0]):
         raise SingularError(
             "the problem is not smooth along the given direction: its value jumps, or finite "
             f"differences of decreasing steps, down to {_STEP * _SHORTER ** (2 - len(jumps)):.0e} "
@@ -312,7 +317,7 @@ def extrapolated(
             q = _SHORTER ** (2 * j)
             row.append(combined(q / (q - 1), row[-1], -1 / (q - 1), upper))
             apart = max(distance(row[j], other) for other in (row[j - 1], upper))
-            if j == 1 and apart <= _ALIKE:  # extrapolation roughly squares the relative error
+            if j == 1 and apart <= ALIKE:  # extrapolation roughly squares the relative error
                 apart *= apart
             if apart < error:
                 best, error = row[j], apart
@@ -468,7 +473,7 @@ class Derivative:
         best, error = extrapolated(
             central, _STEP * unit, lambda one, other: apart(one, other, least)
         )
-        if not error <= _ALIKE:
+        if not error <= ALIKE:
             raise SingularError(
                 "the map or the scores of components are no smooth functions of M: singular values "
                 "of M nearly tie, or a component vanishes. Use a smaller r"

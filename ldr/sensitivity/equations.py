@@ -8,6 +8,7 @@ O((d r)^3) time and O((d r)^2) memory; jax can transpose, compile and batch the 
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from copy import copy
 from dataclasses import dataclass, field
@@ -24,6 +25,7 @@ from ldr.objectives.objective import Objective
 from ldr.sensitivity.forms import DataForms, Traced, centred
 from ldr.sensitivity.matrices import Statement
 from ldr.solvers.errors import DataError
+from ldr.solvers.linalg.rounding import EMPTY
 from ldr.solvers.manifolds import Array
 
 
@@ -72,12 +74,6 @@ def statement_of(objective: Objective, given: Given, r: int) -> Stated | None:
     except UnknownError:
         return None
     return None if found.of in ("roots", "shared") else found
-
-
-# A Jacobian with unit rows is singular below this ratio of least to largest singular value.
-_SINGULAR = 1e-11
-# Linear equations count as solved if their relative residual is at most eps to this power.
-_EXACT = 0.4
 
 
 def equations(
@@ -137,7 +133,7 @@ def regular(J: Array, left: Array, T: Sequence[Array]) -> bool:
     """
     J, eps = np.asarray(J), float(np.finfo(J.dtype).eps)
     size = np.linalg.norm(J) * np.linalg.norm(np.concatenate([np.ravel(each) for each in T]))
-    if not np.linalg.norm(left) <= eps**_EXACT * size:
+    if not np.linalg.norm(left) <= math.sqrt(eps) * size:
         raise DataError(
             "the derivative of the optimum cannot be computed: M is not stationary. Either the "
             "solver stopped early (give more max_iterations), or collinear columns, or too few "
@@ -146,4 +142,4 @@ def regular(J: Array, left: Array, T: Sequence[Array]) -> bool:
         )
     lengths = np.linalg.norm(J, axis=1, keepdims=True)
     values = np.linalg.svd(J / np.where(lengths > 0, lengths, 1.0), compute_uv=False)
-    return bool(values[-1] > max(_SINGULAR, 10 * eps) * values[0])
+    return bool(values[-1] > max(EMPTY, 10 * eps) * values[0])

@@ -20,13 +20,11 @@ from ldr.solvers.problem import RiemannianProblem
 from ldr.solvers.second_order import FlatError, HessianInverse
 from ldr.tables import Directions
 
-# Relative change of M below which the Hessian at the old M is used again.
-_SHORT = 1e-9
+# Largest number of Newton steps.
 _STEPS = 3
-# Relative length of the last Newton step above which M is no stationary point.
-_LONG = 1e-4
-# Eigenvalues of a subspace and its complement tie if their relative gap is below this value.
-_ALIKE = 1e-6
+# Numbers that are computed in two ways agree if their relative difference is at most this: those of
+# jax and of the problem, differences of two step lengths, M and the end of its last Newton step.
+ALIKE = 1e-5
 
 
 class Observed(NamedTuple):
@@ -150,10 +148,10 @@ class Optimum:
                 break
             inverse = hessian_inverse(problem, M)
         left = float(np.linalg.norm(step) / np.linalg.norm(M))
-        if not left <= _LONG:
+        if not left <= ALIKE:
             raise SingularError(
                 "the gradient is not zero at M, so no derivative of an optimum exists there: a "
-                f"Newton step changes M by {left:.1e} of its norm, expected at most {_LONG:g}. "
+                f"Newton step changes M by {left:.1e} of its norm, expected at most {ALIKE:g}. "
                 "Solve with more max_iterations or a smaller tolerance; an optimum at which the "
                 "objective is not smooth has no derivative"
             )
@@ -218,7 +216,7 @@ def _levels(axes: Axes) -> np.ndarray:
 
 def _near(M: Array, N: Array) -> bool:
     """Return True if the Hessian at M is accurate enough at N."""
-    return bool(np.linalg.norm(M - N) <= _SHORT * np.linalg.norm(M))
+    return bool(np.linalg.norm(M - N) <= TIED * np.linalg.norm(M))
 
 
 def _gradient(problem: BoundObjective, M: Array) -> Array:
@@ -245,7 +243,7 @@ def _turns(problem: BoundObjective, M: Array, axes: Axes) -> list[Array]:
         ahead = turned_point(problem, M, [identity + turn] * views)
         ahead = ahead - turned_point(problem, M, [identity] * views)
         found.append(problem.manifold.project(M, ahead))
-    return [U for U in found if np.linalg.norm(U) > _SHORT * np.linalg.norm(M)]
+    return [U for U in found if np.linalg.norm(U) > TIED * np.linalg.norm(M)]
 
 
 def _solved(problem: BoundObjective, M: Array, inverse: HessianInverse, Z: Array) -> Array:
@@ -275,7 +273,7 @@ def _tied(problem: BoundObjective, M: Array, direction: Array) -> str:
     turned = problem.manifold.nearest(M - np.outer(M @ Vt[0], Vt[0]) + np.outer(U[:, 0], Vt[0]))
     there = matrix_of(problem.axes(turned, problem.variations(turned)))
     outside = float(Vt[0] @ there @ Vt[0])
-    if not abs(inside - outside) <= _ALIKE * abs(inside):
+    if not abs(inside - outside) <= ALIKE * abs(inside):
         return stays
     return (
         f"Component {k}, with score {inside:.12g}, can turn to a direction outside the subspace, "

@@ -22,13 +22,11 @@ import numpy as np
 from ldr.objectives.data.accelerator import float64
 from ldr.objectives.data.data import UnknownError
 from ldr.sensitivity.forms import Closure, Traced
-from ldr.sensitivity.optimum import Observed, Optimum, Rate
+from ldr.sensitivity.optimum import ALIKE, Observed, Optimum, Rate
 from ldr.solvers.manifolds import Array
 
 # Function of X, M and parameters that returns the quantities to be differentiated.
 Function = Callable[..., Observed]
-# Largest relative difference of values or gradients that jax and the problem's code may have.
-_SAME = 1e-8
 
 
 @dataclass(frozen=True)
@@ -153,8 +151,8 @@ def computed(step: Callable[..., Any], *given: Traced) -> Traced:
 
 
 def alike(one: Array | float, other: Array | float) -> bool:
-    """Return True if the statement's values equal the problem's to relative accuracy _SAME."""
-    return bool(np.linalg.norm(np.subtract(one, other)) <= _SAME * np.linalg.norm(other))
+    """Return True if the statement's values equal the problem's to relative accuracy ALIKE."""
+    return bool(np.linalg.norm(np.subtract(one, other)) <= ALIKE * np.linalg.norm(other))
 
 
 @dataclass(frozen=True)

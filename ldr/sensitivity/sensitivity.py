@@ -19,7 +19,7 @@ from ldr.objectives.problem import BoundObjective, like, near
 from ldr.objectives.regression import Regression
 from ldr.objectives.sir import SlicedMethod
 from ldr.sensitivity.derivative import Derivative, Line, as_line, carried, real_numbers, same_point
-from ldr.sensitivity.optimum import Optimum
+from ldr.sensitivity.optimum import ALIKE, Optimum
 from ldr.solvers.deadline import check
 from ldr.solvers.errors import ArgumentError, DataError, needed
 from ldr.solvers.manifolds import Array
@@ -34,8 +34,6 @@ if TYPE_CHECKING:
 
 
 Found = TypeVar("Found")
-# Largest relative difference between jax's value at the optimum and the value of the result.
-_SAME = 1e-6
 
 
 @dataclass(frozen=True)
@@ -189,7 +187,7 @@ def sensitivity(
         )
     problem = near(problem, M)
     value = problem.reported(problem.value(M))
-    if not abs(value - result.run.value) <= _SAME * max(abs(value), abs(result.run.value)):
+    if not abs(value - result.run.value) <= ALIKE * max(abs(value), abs(result.run.value)):
         raise DataError(
             f"the data differ from the data of the result: the value at M is {value:.12g}, "
             f"expected {result.run.value:.12g} as in the result"
