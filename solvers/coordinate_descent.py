@@ -13,15 +13,13 @@ import numpy as np
 from ldr.solvers.deadline import check
 from ldr.solvers.errors import ArgumentError
 from ldr.solvers.linalg.products import LessMeans, conjugate_gradients
-from ldr.solvers.linalg.rounding import VALUE_ROUNDING
+from ldr.solvers.linalg.rounding import EMPTY, VALUE_ROUNDING
 from ldr.solvers.manifolds import Array
 from ldr.solvers.problem import RiemannianPoint, RiemannianProblem
 from ldr.solvers.solver import Solver, State
 
 # Largest number of entries that become zero in one line search along a face of the L1 penalty.
 _FACES = 20
-# A vector is outside the row space of the predictors if its orthogonal part exceeds this share.
-_UNSEEN = 1e-8
 
 
 @dataclass(frozen=True)
@@ -137,7 +135,7 @@ def _to_minimum(Z: Array | LessMeans, t: Array, m: Array, slope: Array) -> tuple
     kept = s > max(Z.shape) * np.finfo(float).eps * s[0]
     U, s, Vt = U[:, kept], s[kept], Vt[kept]
     unseen = slope - Vt.T @ (Vt @ slope)
-    if np.linalg.norm(unseen) > _UNSEEN * np.linalg.norm(slope):
+    if np.linalg.norm(unseen) > EMPTY * np.linalg.norm(slope):
         return -unseen, math.inf
     ahead = (U.T @ (t - Z @ m) - (Vt @ slope) / s) / s
     return Vt.T @ ahead, 1.0

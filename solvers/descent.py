@@ -18,6 +18,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from ldr.solvers.checks import keep_number, keep_whole
+from ldr.solvers.linalg.rounding import TIED, VALUE_ROUNDING
 from ldr.solvers.manifolds import Array, Manifold
 from ldr.solvers.problem import Preconditioner, RiemannianPoint, RiemannianProblem
 from ldr.solvers.solver import Solver, State
@@ -28,8 +29,6 @@ Flat = Callable[[Array], Array]
 _EPS = float(np.finfo(float).eps)
 _SUFFICIENT_DECREASE = 0.1  # delta: least decrease of f, as a share of slope times step
 _CURVATURE = 0.9  # sigma: largest slope after a step, as a share of the slope before it
-_VALUE_NOISE = 1e-10  # epsilon: a smaller relative increase of f is a rounding error
-_VALUE_ROUNDING = 1e-13  # threshold: smaller relative differences of f are rounding errors
 _EXPANSION = 5.0  # rho: factor by which a line search lengthens its step
 _SHRINKAGE = 0.66  # gamma: a bracket is halved if it keeps more than this share of its length
 _MOST_TRIALS = 40  # largest number of evaluations in a line search
@@ -103,7 +102,7 @@ class _Line:
     def __init__(self, problem: RiemannianProblem, zero: Trial) -> None:
         self.problem = problem
         self.zero = zero
-        self.ceiling = zero.value + _VALUE_NOISE * abs(zero.value)
+        self.ceiling = zero.value + TIED * abs(zero.value)
 
     def trial(self, t: float) -> Trial:
         """Evaluate f and its slope at t; NaN counts as infinite."""
@@ -122,7 +121,7 @@ class _Line:
         slope0 = self.zero.slope
         if trial.value <= reference + _SUFFICIENT_DECREASE * trial.t * slope0:
             return True
-        noise = _VALUE_NOISE * abs(reference)
+        noise = TIED * abs(reference)
         return trial.value <= reference + noise and trial.slope <= (
             (2 * _SUFFICIENT_DECREASE - 1) * slope0
         )
@@ -135,7 +134,7 @@ class _Line:
         zero = self.zero
         if trial.slope < _CURVATURE * zero.slope:
             return False
-        if abs(trial.value - zero.value) <= _VALUE_ROUNDING * abs(zero.value):
+        if abs(trial.value - zero.value) <= VALUE_ROUNDING * abs(zero.value):
             return self.low(trial) and trial.slope <= (2 * _SUFFICIENT_DECREASE - 1) * zero.slope
         return self.descends(trial, zero.value)
 

@@ -12,7 +12,7 @@ import numpy as np
 from ldr.solvers.checks import keep_number, keep_numbers
 from ldr.solvers.descent import initial_step
 from ldr.solvers.errors import ArgumentError
-from ldr.solvers.linalg.rounding import FACTOR_ROUNDING
+from ldr.solvers.linalg.rounding import FACTOR_ROUNDING, VALUE_ROUNDING
 from ldr.solvers.manifolds import Array, Grassmann, Manifold, Multiplier, Orthonormal
 from ldr.solvers.manifolds.manifold import sym
 from ldr.solvers.manifolds.support import (
@@ -26,10 +26,6 @@ from ldr.solvers.solver import Solver, State, Stopping, minimise
 from ldr.solvers.status import Status
 from ldr.solvers.trust_region import TrustRegion
 
-# Tolerance of the tangent condition M'V + V'M = 0, relative to V.
-_TANGENT = 1e-13
-# Relative thresholds below which an increase of f, and a change of M, are rounding errors.
-_VALUE_NOISE, _ROUNDING = 1e-13, 1e-12
 # Armijo's condition: a step achieves this share of the decrease that the gradient predicts.
 _SUFFICIENT = 1e-4
 # Largest factor by which the step size changes between iterations.
@@ -99,7 +95,7 @@ class Step:
         """Return the step at the multipliers that make V tangent."""
         step, length = self, float(np.linalg.norm(self._given[1]))
         for _ in range(50):
-            if step.error <= _TANGENT * float(np.linalg.norm(step.V)) + 1e-15 * length:
+            if step.error <= FACTOR_ROUNDING * float(np.linalg.norm(step.V)) + 1e-15 * length:
                 break
             better = step._ascended()
             if better is None:
@@ -240,7 +236,7 @@ class ProximalGradient(Solver[ProximalState]):
         """Take a proximal gradient step, t shortened until the value decreases sufficiently."""
         point = state.point
         ceiling = max(state.reference, point.value)
-        ceiling += _VALUE_NOISE * abs(ceiling)
+        ceiling += VALUE_ROUNDING * abs(ceiling)
         for _ in range(40):
             step = point.proximal
             new = point.moved(_retracted(problem.manifold, point.M, step))
@@ -269,10 +265,10 @@ def _exact(problem: RiemannianProblem, point: ProximalPoint) -> ProximalPoint:
     step = point.proximal
     if problem.problem.penalty is None or not step.V.any():
         return point
-    if np.linalg.norm(step.V) > _ROUNDING * np.linalg.norm(point.M):
+    if np.linalg.norm(step.V) > FACTOR_ROUNDING * np.linalg.norm(point.M):
         return point
     new = point.moved(_retracted(problem.manifold, point.M, step))
-    return new if new.value <= point.value + _VALUE_NOISE * abs(point.value) else point
+    return new if new.value <= point.value + VALUE_ROUNDING * abs(point.value) else point
 
 
 def require_separable(problem: RiemannianProblem) -> None:
@@ -418,7 +414,7 @@ def _on_support(
             break
         way = float(np.linalg.norm(shorter.M - new.M))
         new, radius = shorter, max(radius, 2.0 * way)
-    noise = _VALUE_NOISE * abs(point.value)
+    noise = VALUE_ROUNDING * abs(point.value)
     better = new.value < point.value - noise or (
         new.value <= point.value + noise and new.gradient_norm < 0.5 * point.gradient_norm
     )

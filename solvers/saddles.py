@@ -9,6 +9,7 @@ import numpy as np
 import scipy.linalg
 
 from ldr.solvers.deadline import check, until_told
+from ldr.solvers.linalg.rounding import SLOPE_ROUNDING
 from ldr.solvers.manifolds import Array, Manifold
 from ldr.solvers.problem import (
     DearProducts,
@@ -19,8 +20,6 @@ from ldr.solvers.problem import (
 )
 from ldr.solvers.solver import AnySolver, Observer, Run, Stopping, minimise
 
-# A negative curvature below this share of the largest curvature is a rounding error.
-_NEGATIVE = 1e-6
 # The sign of the Hessian's least eigenvalue is decided when the relative residual of its
 # eigenvector is below this tolerance. The second constant is the least number of Krylov steps.
 _DECIDED, _LEAST_STEPS = 1e-4, 10
@@ -45,7 +44,7 @@ class Curvature:
     @property
     def descends(self) -> bool:
         """True if the direction descends: the point is not a local minimum."""
-        return self.smallest < -_NEGATIVE * max(self.largest, self.floor)
+        return self.smallest < -SLOPE_ROUNDING * max(self.largest, self.floor)
 
 
 def smallest_curvature(problem: Problem, M: Array, steps: int = 60, seed: int = 0) -> Curvature:
@@ -66,7 +65,7 @@ def smallest_curvature(problem: Problem, M: Array, steps: int = 60, seed: int = 
     direction = manifold.project(M, direction)
     direction = direction / manifold.norm(M, direction)
     # Curvatures below this floor are rounding errors, as in the Hessian of a constant function.
-    floor = 1e-6 * abs(point.value)
+    floor = SLOPE_ROUNDING * abs(point.value)
     return Curvature(float(ritz[0]), float(np.abs(ritz).max()), direction, floor)
 
 

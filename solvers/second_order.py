@@ -15,7 +15,7 @@ from ldr.solvers.manifolds.manifold import sym
 from ldr.solvers.problem import Problem, RiemannianPoint, RiemannianProblem
 
 # Number of entries of M up to which a dense Hessian is decomposed.
-_EXACT = 400
+FEW_NUMBERS = 400
 # A curvature counts as zero below these shares of the largest curvature and of |f|.
 FLAT, _NONE = 1e-10, 1e-12
 
@@ -80,7 +80,7 @@ class HessianInverse:
         - raises FlatError: The Hessian is singular.
         """
         Z = self._across(self._problem.manifold.project(self.M, Z))
-        return self._exactly(Z) if self.M.size <= _EXACT else self._by_products(Z)
+        return self._exactly(Z) if self.M.size <= FEW_NUMBERS else self._by_products(Z)
 
     def _across(self, Z: Array) -> Array:
         """Return Z without its part along the free directions."""

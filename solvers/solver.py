@@ -17,13 +17,10 @@ import numpy as np
 from ldr.solvers.checks import Brief
 from ldr.solvers.deadline import pass_on, until_told, within
 from ldr.solvers.errors import ArgumentError
-from ldr.solvers.linalg.rounding import VALUE_ROUNDING
+from ldr.solvers.linalg.rounding import SLOPE_ROUNDING, VALUE_ROUNDING
 from ldr.solvers.manifolds import Array
 from ldr.solvers.problem import Problem, RiemannianPoint, RiemannianProblem
 from ldr.solvers.status import Status
-
-# f is a difference of large terms if |f| is below this share of the Euclidean gradient's norm.
-_CANCELLED = 1e-6
 
 
 @dataclass(frozen=True)
@@ -55,7 +52,7 @@ class Stopping:
         such a scale would stop runs far from the optimum.
         """
         terms = float(np.linalg.norm(start.euclidean_gradient))
-        return max(abs(start.value), _CANCELLED * terms) or start.gradient_norm
+        return max(abs(start.value), SLOPE_ROUNDING * terms) or start.gradient_norm
 
     def threshold(self, start: RiemannianPoint) -> float:
         """Return the gradient norm at which the run stops."""
@@ -219,11 +216,6 @@ AnySolver: TypeAlias = Solver[Any]
 # f is piecewise constant if its values at random points differ and all gradients are zero, up to
 # thresholds: of the difference relative to |f|, of gradients relative to the difference.
 _DIFFERENT, _NO_SLOPE = 1e-10, 1e-8
-# If no step decreases f, a gradient below this share of the scale of f is a rounding error, and a
-# larger gradient indicates wrong derivatives.
-_ROUNDING_LEVEL = 1e-6
-# A gradient counts as progress if it is below this share of the least earlier gradient.
-_FLATTER = 0.9
 
 
 @dataclass
@@ -399,7 +391,7 @@ class Tracker:
         """
         least = self._least_value
         lower = math.isinf(least) or value < least - VALUE_ROUNDING * abs(value)
-        flatter = norm < _FLATTER * self._least_gradient
+        flatter = norm < self._least_gradient
         self._idle = 0 if lower or flatter else self._idle + 1
         if lower:
             self._least_value = value
@@ -442,7 +434,7 @@ class Tracker:
 
 def at_rounding(point: RiemannianPoint, scale: float) -> bool:
     """Return True if the gradient is rounding error for a function of the given scale."""
-    return point.gradient_norm <= _ROUNDING_LEVEL * scale
+    return point.gradient_norm <= SLOPE_ROUNDING * scale
 
 
 def unless_flat(

@@ -13,7 +13,7 @@ import numpy as np
 
 from ldr.solvers.errors import ArgumentError
 from ldr.solvers.linalg.eigen import few_of_many, top_eigenvectors
-from ldr.solvers.linalg.rounding import VALUE_ROUNDING
+from ldr.solvers.linalg.rounding import TIED, VALUE_ROUNDING
 from ldr.solvers.manifolds import Array
 from ldr.solvers.manifolds.manifold import sym
 from ldr.solvers.problem import RiemannianProblem
@@ -106,10 +106,6 @@ def _ratio_of_axes(A: Array, B: Array, weights: Array) -> Array:
     return rho
 
 
-# A point may be a saddle if its gradient is below this share of the value.
-_FLAT = 1e-8
-
-
 class Tangent(NamedTuple):
     """The value and the slope of f(rho) = sum_j v_j lambda_j(A - rho B) at a shift."""
 
@@ -152,7 +148,7 @@ class SelfConsistentField(Solver[FieldState]):
                 "for other objectives use solver='trust-region'"
             )
         start = FieldState(problem.at(M), span=M)
-        flat = start.point.gradient_norm <= _FLAT * abs(start.point.value)
+        flat = start.point.gradient_norm <= TIED * abs(start.point.value)
         return self.step(problem, start) if flat else start
 
     def step(self, problem: RiemannianProblem, state: FieldState) -> FieldState:
@@ -184,7 +180,7 @@ class SelfConsistentField(Solver[FieldState]):
             # Convergence is quadratic: a gradient that does not fall by half is a rounding error.
             if gain <= nothing and new.gradient_norm > 0.5 * old.gradient_norm:
                 return FieldState(new, span=span, tangents=tangents, halt=Status.ROUNDING)
-            if gain <= _FLAT * size or new.gradient_norm > (problem.threshold or _FLAT * size):
+            if gain <= TIED * size or new.gradient_norm > (problem.threshold or TIED * size):
                 return FieldState(new, span=span, tangents=tangents)
             old = new
 

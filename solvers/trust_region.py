@@ -14,7 +14,7 @@ from ldr.solvers.checks import keep_number, keep_whole
 from ldr.solvers.descent import LBFGS
 from ldr.solvers.manifolds import Array, Manifold
 from ldr.solvers.problem import Preconditioner, RiemannianPoint, RiemannianProblem
-from ldr.solvers.second_order import hessian_eigen
+from ldr.solvers.second_order import FEW_NUMBERS, hessian_eigen
 from ldr.solvers.solver import Solver, State, Stopping, at_rounding
 from ldr.solvers.status import Status
 
@@ -97,15 +97,10 @@ def _first_radius(
 
 # If f changes relatively by less than this, its decrease is computed from slopes, not from values.
 _ROUNDING = 1e4 * float(np.finfo(float).eps)
-# Least tolerance of the inner iteration, as a share of the solver's tolerance.
-_INNER_MARGIN = 0.1
 # Ratios of actual to predicted decrease below which the trust region's radius decreases, and above
 # which it may grow (Nocedal and Wright, Numerical Optimization, algorithm 4.1).
 _POOR, _GOOD = 0.25, 0.75
 _SHORTER, _LONGER = 0.25, 2.0
-# Largest number of entries of M for which the full Hessian may become the preconditioner. It does
-# so if conjugate gradients took as many products with it as the manifold has dimensions.
-_FEW_NUMBERS = 1000
 # Largest number of further steps that correct a poor step, and of Hessian products in each.
 _CORRECTIONS, _SHORT = 3, 20
 
@@ -212,7 +207,7 @@ class TrustRegion(Solver[TrustState]):
             return replace(state, radius=radius)
         made, long = state.preconditioner, self.long
         if model.products > (problem.problem.preconditioner_cost if long is None else long):
-            if model.products >= manifold.dimension and new.M.size <= _FEW_NUMBERS:
+            if model.products >= manifold.dimension and new.M.size <= FEW_NUMBERS:
                 made = InverseHessian(manifold, new)
             elif not isinstance(made, InverseHessian):
                 made = problem.problem.preconditioner(new.M) or made
@@ -231,7 +226,7 @@ class TrustRegion(Solver[TrustState]):
         """Return the corrected step's end and ratio; the given ones if corrections fail."""
         trial, gain = new, ratio
         for _ in range(_CORRECTIONS):
-            target = max(self.kappa * trial.gradient_norm, _INNER_MARGIN * problem.threshold)
+            target = max(self.kappa * trial.gradient_norm, self.kappa * problem.threshold)
             V = truncated_cg(problem.manifold, trial, length, None, target, _SHORT).V
             trial, decrease = _move(problem, trial, V)
             gain += decrease / predicted
@@ -245,7 +240,7 @@ class TrustRegion(Solver[TrustState]):
         norm = point.gradient_norm
         scale = max(norm, abs(point.value))
         target = norm * min(self.kappa, (norm / scale) ** self.theta) if scale > 0 else 0.0
-        return max(target, _INNER_MARGIN * problem.threshold)
+        return max(target, self.kappa * problem.threshold)
 
 
 def _move(

@@ -15,5 +15,8 @@ TIED = 1e-10
 EMPTY = 1e-10
 # Step of central differences of functions of size 1: truncation and rounding errors are near 1e-10.
 DIFFERENCE_STEP = 1e-5
+# A gradient is a rounding error of f below this share of |f|, a curvature below this share of the
+# largest curvature, and f below this share of the gradient of its terms.
+SLOPE_ROUNDING = 1e-6
 # A difference of sums is computed in another way if it is below this share of the sums.
 CANCELLED = 1e-3

@@ -299,7 +299,7 @@ def random_of(rng):
 
 
 def test_the_inverse_of_a_hessian_by_products_needs_a_slope(monkeypatch):
-    monkeypatch.setattr("ldr.solvers.second_order._EXACT", 0)
+    monkeypatch.setattr("ldr.solvers.second_order.FEW_NUMBERS", 0)
     C = np.diag([1.0, 2.0, 0.0])
     problem = FunctionProblem(
         Euclidean(3, 1),
