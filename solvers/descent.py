@@ -27,11 +27,10 @@ from ldr.solvers.status import Status
 Flat = Callable[[Array], Array]
 
 _EPS = float(np.finfo(float).eps)
-_SUFFICIENT_DECREASE = 0.1  # delta: least decrease of f, as a share of slope times step
+SUFFICIENT_DECREASE = 0.1  # delta: least decrease of f, as a share of slope times step
 _CURVATURE = 0.9  # sigma: largest slope after a step, as a share of the slope before it
-_EXPANSION = 5.0  # rho: factor by which a line search lengthens its step
+EXPANSION = 5.0  # rho: factor by which a line search lengthens its step
 _SHRINKAGE = 0.66  # gamma: a bracket is halved if it keeps more than this share of its length
-_MOST_TRIALS = 40  # largest number of evaluations in a line search
 
 
 @dataclass(frozen=True)
@@ -73,7 +72,7 @@ def search(
         return None
     line = _Line(problem, Trial(0.0, origin.value, slope, origin, V))
     low, high, t = line.zero, None, first  # a bracket of a minimum, without an upper end at first
-    for _ in range(_MOST_TRIALS):
+    while math.isfinite(t):
         trial = line.trial(t)
         if reference is not None and line.descends(trial, max(reference, origin.value)):
             return trial
@@ -86,12 +85,13 @@ def search(
         else:
             high = trial
         if high is None:
-            t = _EXPANSION * trial.t
+            t = EXPANSION * trial.t
         elif high.t - low.t > _SHRINKAGE * width or not line.low(high):
             t = 0.5 * (low.t + high.t)
         else:
             t = _secant(low, high)
-        if high is not None and not low.t < t < high.t:  # no further number lies inside the bracket
+        # The bracket is so short that values and slopes at its ends are equal up to rounding.
+        if high is not None and not (low.t < t < high.t and high.t - low.t > _EPS * first):
             break
     return None
 
@@ -119,11 +119,11 @@ class _Line:
     def descends(self, trial: Trial, reference: float) -> bool:
         """Return True under Armijo's condition, or its approximate form by slopes."""
         slope0 = self.zero.slope
-        if trial.value <= reference + _SUFFICIENT_DECREASE * trial.t * slope0:
+        if trial.value <= reference + SUFFICIENT_DECREASE * trial.t * slope0:
             return True
         noise = TIED * abs(reference)
         return trial.value <= reference + noise and trial.slope <= (
-            (2 * _SUFFICIENT_DECREASE - 1) * slope0
+            (2 * SUFFICIENT_DECREASE - 1) * slope0
         )
 
     def accepts(self, trial: Trial) -> bool:
@@ -135,7 +135,7 @@ class _Line:
         if trial.slope < _CURVATURE * zero.slope:
             return False
         if abs(trial.value - zero.value) <= VALUE_ROUNDING * abs(zero.value):
-            return self.low(trial) and trial.slope <= (2 * _SUFFICIENT_DECREASE - 1) * zero.slope
+            return self.low(trial) and trial.slope <= (2 * SUFFICIENT_DECREASE - 1) * zero.slope
         return self.descends(trial, zero.value)
 
     def low(self, trial: Trial) -> bool:
@@ -292,10 +292,10 @@ class Pairs:
         first = max(0, len(self) - count)
         return Pairs(*(manifold.transport(M, N, S[first:]) for S in (self.steps, self.changes)))
 
-    def and_one(self, manifold: Manifold, N: Array, s: Array, y: Array, least: float) -> Pairs:
-        """Append the pair (s, y) at N unless the cosine of the angle of s and y is <= `least`."""
+    def and_one(self, manifold: Manifold, N: Array, s: Array, y: Array) -> Pairs:
+        """Append the pair (s, y) at N unless <s, y> is a rounding error."""
         lengths = manifold.norm(N, s) * manifold.norm(N, y)
-        if not manifold.inner(N, s, y) > least * lengths:
+        if not manifold.inner(N, s, y) > _EPS * lengths:
             return self
         return Pairs(np.concatenate([self.steps, s[None]]), np.concatenate([self.changes, y[None]]))
 
@@ -383,7 +383,7 @@ class LBFGS(Solver[QuasiNewtonState]):
         new, s = found.point, found.t * found.velocity
         y = new.gradient - manifold.transport(old.M, new.M, old.gradient)
         carried = pairs.carried(manifold, old.M, new.M, self.memory - 1)
-        known = carried.and_one(manifold, new.M, s, y, _EPS)
+        known = carried.and_one(manifold, new.M, s, y)
         return QuasiNewtonState(new, known, made, state.steps + 1)
 
     def _preconditioner(

@@ -10,7 +10,7 @@ from functools import cached_property
 import numpy as np
 
 from ldr.solvers.checks import keep_number, keep_numbers
-from ldr.solvers.descent import initial_step
+from ldr.solvers.descent import EXPANSION, SUFFICIENT_DECREASE, initial_step
 from ldr.solvers.errors import ArgumentError
 from ldr.solvers.linalg.rounding import FACTOR_ROUNDING, VALUE_ROUNDING
 from ldr.solvers.manifolds import Array, Grassmann, Manifold, Multiplier, Orthonormal
@@ -25,11 +25,6 @@ from ldr.solvers.problem import L1, Penalty, Point, Problem, RiemannianPoint, Ri
 from ldr.solvers.solver import Solver, State, Stopping, minimise
 from ldr.solvers.status import Status
 from ldr.solvers.trust_region import TrustRegion
-
-# Armijo's condition: a step achieves this share of the decrease that the gradient predicts.
-_SUFFICIENT = 1e-4
-# Largest factor by which the step size changes between iterations.
-_GROWTH = 10.0
 
 
 class Step:
@@ -113,8 +108,8 @@ class Step:
             trial = Step(*self._given, [None if S is None else L + a * S for L, S in moved])
             if trial.error <= 0.5 * self.error:
                 return trial
-            enough = max(self.value + _SUFFICIENT * a * slope, np.nextafter(self.value, np.inf))
-            if trial.value >= enough and trial.error < 10 * self.error:
+            enough = self.value + SUFFICIENT_DECREASE * a * slope
+            if self.value < trial.value >= enough and trial.error < 10 * self.error:
                 return trial
         return None
 
@@ -240,7 +235,7 @@ class ProximalGradient(Solver[ProximalState]):
         for _ in range(40):
             step = point.proximal
             new = point.moved(_retracted(problem.manifold, point.M, step))
-            needed = _SUFFICIENT * float(np.vdot(step.V, step.V)) / point.t
+            needed = SUFFICIENT_DECREASE * float(np.vdot(step.V, step.V)) / point.t
             if new.value <= ceiling - needed:
                 break
             point = point.with_step(0.5 * point.t)
@@ -336,9 +331,9 @@ def _barzilai_borwein(
     s, y = new.M - point.M, new.gradient - point.gradient
     curvature = float(np.vdot(s, y))
     if curvature <= 0:
-        return _GROWTH * point.t
+        return EXPANSION * point.t
     t = float(np.vdot(s, s)) / curvature
-    return float(np.clip(t, point.t / _GROWTH, _GROWTH * point.t))
+    return float(np.clip(t, point.t / EXPANSION, EXPANSION * point.t))
 
 
 class SmoothSum(Point):

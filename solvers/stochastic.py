@@ -16,8 +16,6 @@ from ldr.solvers.solver import Solver, State
 
 # Step size of the first epoch (pass over the data).
 _FIRST_RATE = 0.2
-# L-BFGS drops a step whose cosine with the gradient's change is smaller, which indicates noise.
-_LEAST_CURVATURE = 1e-2
 
 
 @dataclass(frozen=True)
@@ -115,4 +113,4 @@ def _visited(
     N = manifold.retract(W, s)
     s, behind = manifold.transport(W, N, np.stack([s, here]))
     carried = pairs.carried(manifold, W, N, LBFGS.memory - 1)
-    return N, carried.and_one(manifold, N, s, gradient(N) - behind, _LEAST_CURVATURE)
+    return N, carried.and_one(manifold, N, s, gradient(N) - behind)

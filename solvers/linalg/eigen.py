@@ -13,6 +13,7 @@ from scipy.linalg.lapack import dgejsv, dpotrf, dpstrf, dsyevr
 
 from ldr.solvers.deadline import decomposing, steps
 from ldr.solvers.errors import SingularError
+from ldr.solvers.linalg.rounding import CANCELLED
 from ldr.solvers.manifolds import Array
 from ldr.solvers.manifolds.manifold import sym, thin_svd
 
@@ -120,8 +121,6 @@ _PARTIAL_SHARE = 0.15
 _MANY, _MANY_PER_VECTOR = 1000, 150
 # A matrix is not graded if the largest entries of its rows differ by less than this factor.
 _ALIKE = 1e4
-# Eigenvalues of a graded matrix below this share of the largest are computed by deflation.
-_SMALL = 1e-3
 
 
 def top_eigenvectors(A: Array, r: int) -> tuple[Array, Array]:
@@ -137,7 +136,7 @@ def top_eigenvectors(A: Array, r: int) -> tuple[Array, Array]:
             values, vectors, found, _, failed = dsyevr(A.T, range="I", il=d - r + 1, iu=d, lower=1)
         if not failed and found == r:  # with ties LAPACK may find fewer than r eigenpairs
             values, vectors = values[:r][::-1], np.ascontiguousarray(vectors[:, :r][:, ::-1])
-            enough = _SMALL * length(A) if graded else 0.0
+            enough = CANCELLED * length(A) if graded else 0.0
             if not graded or np.abs(values).min() >= enough:
                 return values, vectors
             if large := int(np.sum(values >= enough)):
@@ -182,7 +181,7 @@ def _deflated_eigen(A: Array) -> tuple[Array, Array]:
     is accurate to eps: the eigenproblem restricted to this span has errors of order eps^2 only.
     """
     values, vectors = np.linalg.eigh(A)
-    small = np.abs(values) < _SMALL * np.abs(values).max()
+    small = np.abs(values) < CANCELLED * np.abs(values).max()
     if small.any():
         basis = vectors[:, small]
         values[small], within = _deflated_eigen(sym(basis.T @ (A @ basis)))

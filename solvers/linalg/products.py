@@ -24,8 +24,6 @@ if TYPE_CHECKING:
 _RESIDUAL, _STEPS = 1e-10, 300
 # Conjugate gradients stop at this residual relative to the right side, or after this many steps.
 _SOLVED, _SOLVING_STEPS = 1e-11, 500
-# Newton's method for a trace ratio ends if a step adds less than this share of the gain so far.
-_LITTLE = 0.01
 _EPS = float(np.finfo(float).eps)
 
 # Function that solves a problem of small matrices A and B. It returns the solutions as columns of
@@ -145,13 +143,13 @@ def ratio_steps(
     def small(A: Array, B: Array) -> tuple[Array, Array, Array]:
         """Apply Newton's method from the ratio of the first columns."""
         r = len(weights)
-        first = rho = float(weights @ np.diag(A)[:r]) / float(weights @ np.diag(B)[:r])
+        rho = float(weights @ np.diag(A)[:r]) / float(weights @ np.diag(B)[:r])
         while True:
             theta, Q = np.linalg.eigh(A - rho * B)
             theta, Q = theta[::-1], Q[:, ::-1]
             U = Q[:, :r] * weights
             ratio = float(np.vdot(U, A @ Q[:, :r])) / float(np.vdot(U, B @ Q[:, :r]))
-            if not ratio - rho > max(_LITTLE * (rho - first), 4 * _EPS * abs(rho)):
+            if not ratio - rho > 4 * _EPS * abs(rho):
                 return Q, np.full(len(theta), rho), theta
             rho = ratio
 

@@ -18,5 +18,6 @@ DIFFERENCE_STEP = 1e-5
 # A gradient is a rounding error of f below this share of |f|, a curvature below this share of the
 # largest curvature, and f below this share of the gradient of its terms.
 SLOPE_ROUNDING = 1e-6
-# A difference of sums is computed in another way if it is below this share of the sums.
+# A difference of sums, or an eigenvalue of a matrix whose rows have very different sizes, is
+# computed in another way if it is below this share of the sums or of the largest eigenvalue.
 CANCELLED = 1e-3
