@@ -356,7 +356,9 @@ def rejected(draw, sets, permutations=19, r=1):
 NULL_SETS = [independent, blocks, subjects, areas, few]
 
 
-@pytest.mark.parametrize("draw", [*NULL_SETS, series])
+@pytest.mark.parametrize(
+    "draw", [*NULL_SETS[:-1], pytest.param(few, marks=pytest.mark.slow), series]
+)
 @sets_of(40, 1000)
 def test_size_with_groups_trials_and_few_samples(draw, sets):
     """Few sets: 5 % and three standard errors at most. Shifts are approximate."""

@@ -306,7 +306,7 @@ def test_refusals():
         ldr.solve("ppca", X[[0, 1, 2, 3, 20, 21, 22, 23, 24]], 8)
 
 
-@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("name", ["ppca", pytest.param("fa", marks=pytest.mark.slow)])
 def test_rows_of_a_file_may_have_missing_entries(name, tmp_path):
     path = tmp_path / "X.npy"
     np.save(path, X)

@@ -323,7 +323,10 @@ def in_memory():
     return solve(plain, X, R, random_state=0)
 
 
-@pytest.mark.parametrize("backend", OWN)
+@pytest.mark.parametrize(
+    "backend",
+    [pytest.param(name, marks=[pytest.mark.slow] * (name == "autograd")) for name in OWN],
+)
 def test_own_sums_are_the_same_everywhere(backend, saved, monkeypatch):
     pieces = solve(OWN[backend], X, R, random_state=0)  # longer than a piece
     from_file = solve(OWN[backend], saved(X), R, random_state=0)
@@ -489,7 +492,7 @@ def test_stochastic_optimum_in_memory(monkeypatch):
 
 
 @pytest.mark.parametrize(
-    "name", [pytest.param("uica", marks=pytest.mark.slow), "robust-pca", "ppca"]
+    "name", ["robust-pca", *(pytest.param(k, marks=pytest.mark.slow) for k in ("uica", "ppca"))]
 )
 def test_stochastic_optimum_of_built_in_objectives(name, saved):
     path = saved(BUILT_IN[name][0])
