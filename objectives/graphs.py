@@ -204,7 +204,7 @@ def nearest_others(X: Matrix, k: int) -> tuple[Array, Integers]:
         X = X - X.mean(axis=0)  # centring reduces cancellation in squared distances
     search, order = _tree(X, k) or (_products(X), np.arange(n))
     distances, indices = np.empty((n, k)), np.empty((n, k), dtype=np.intp)
-    for part in steps(n, n * X.shape[1]):
+    for part in steps(n, X.size):
         rows = order[part]
         away, found = search(X[rows], k + 1)
         others = found != rows[:, None]

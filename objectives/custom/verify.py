@@ -10,7 +10,7 @@ import numpy as np
 
 from ldr.objectives.custom.backends import Traced
 from ldr.objectives.custom.problem import CustomPoint, CustomProblem
-from ldr.objectives.problem import PROVED_GLOBAL, turned_point
+from ldr.objectives.problem import turned_point
 from ldr.objectives.view import noted
 from ldr.solvers.checks import LARGEST
 from ldr.solvers.errors import ObjectiveError, ObjectiveWarning, warn
@@ -21,6 +21,8 @@ from ldr.solvers.problem import Point, Problem
 # f depends on rotations Q of M if |f(MQ) - f(M)| / (|gradient| |M|) exceeds this value.
 INVARIANCE_TOLERANCE = 1e-6
 
+# f is no sum over the rows of X = (X1, X2) if |f(X) - f(X1) - f(X2)| / |f| exceeds this value.
+_ADDITIVITY_TOLERANCE = 1e-8
 _GRADIENT_TOLERANCE = 1e-4
 # Tolerated relative error of Hessian products: finite differences are inaccurate near kinks.
 _HESSIAN_TOLERANCE = 1e-2
@@ -151,7 +153,7 @@ class Trial:
         split = (slice(0, 1), slice(1, n))
         parts = [problem.of_rows(where).at(self.point.M).value for where in split]
         whole, total = self.point.value, sum(parts)
-        if not abs(whole - total) <= PROVED_GLOBAL * sum(map(abs, (whole, *parts))):
+        if not abs(whole - total) <= _ADDITIVITY_TOLERANCE * sum(map(abs, (whole, *parts))):
             raise ObjectiveError(
                 f"objective {self.name!r} is declared with sum_over_rows=True, but for the first "
                 f"{n} rows f(M, X) = {problem.reported(whole):.12g}, and f(M, X1) + f(M, X2) = "
