@@ -37,7 +37,8 @@ def same_up_to_rounding(printed, expected):
     """Words equal, numbers nearly; times, counts of iterations and rounding levels are free."""
     number = re.compile(r"[-+]?\d+\.?\d*(?:e[-+]?\d+)?")
     free = re.compile(
-        r"[-+.e\d]+ s\b|\d+ iterations|(gap at most|difference|relative error|slope) [-+.e\d]+"
+        r"[-+.e\d]+ s\b|\d+ iterations|"
+        r"(gap at most|difference|relative error|slope|stationarity) [-+.e\d]+"
     )
     printed, expected = (free.sub("_", text) for text in (printed, expected))
     assert number.sub("#", printed).split() == number.sub("#", expected).split()
