@@ -36,6 +36,8 @@ from ldr.solvers.manifolds import Array, Orthonormal, polar_factor
 from ldr.trial_layout import FEATURES, mean_power
 from ldr.types import Argument, PerRow, Rows
 
+# Number of neighbours of the nearest-neighbour classifier, equal to scikit-learn's default.
+NEIGHBOURS = 5
 ERROR = "minus the mean squared error of the response"
 ELEMENTS = "minus the mean squared error of elements of X that were left out"
 RECONSTRUCTION = "minus the squared error of the reconstruction of a sample"
@@ -411,10 +413,7 @@ def criteria(
         name, scores = ("accuracy", class_scores) if labels else ("Q2", response_scores)
         if by_trial:
             return {name: of_trials}
-        from sklearn.neighbors import NearestNeighbors
-
-        count = NearestNeighbors().n_neighbors  # scikit-learn's default
-        return {name: scores, f"{name}, {count} nearest": partial(_nearest, labels=labels)}
+        return {name: scores, f"{name}, {NEIGHBOURS} nearest": partial(_nearest, labels=labels)}
     if views > 1:
         products = partial(_products, mean=True)
         second = partial(response_scores, what="view")
@@ -481,9 +480,8 @@ def _nearest(new: Part, old: Part, labels: bool) -> HeldOut:
     from sklearn.neighbors import NearestNeighbors
 
     counted = np.flatnonzero(old.weights)
-    search = NearestNeighbors().fit(old.Y[0][counted])
-    count = min(search.n_neighbors, len(counted))
-    nearest = counted[search.kneighbors(new.Y[0], count, return_distance=False)]
+    search = NearestNeighbors(n_neighbors=min(NEIGHBOURS, len(counted))).fit(old.Y[0][counted])
+    nearest = counted[search.kneighbors(new.Y[0], return_distance=False)]
     codes, classes = as_labels(old.y, len(old.Y[0])) if labels else (None, None)
     known = old.response if classes is None else np.eye(len(classes))[codes]
     votes = old.weights[nearest]

@@ -19,7 +19,6 @@ from ldr.objectives.pca import PCA
 from ldr.objectives.problem import BoundObjective
 from ldr.objectives.view import orthomax
 from ldr.solvers.manifolds import Array, nearest_with_zeros
-from ldr.solvers.proximal_gradient import ProximalGradient
 
 
 @dataclass(frozen=True)
@@ -133,6 +132,10 @@ class SparseCCA(SparseMethod, CorrelationMethod, relative_improvement=False):
         return OrthogonalCCA(ridge=self.ridge)
 
 
+# Largest number of rotations of the loadings of the initial point.
+_ROTATIONS = 500
+
+
 @dataclass(frozen=True)
 class PenalisedLoadings(WeightedSum):
     """The reconstruction error of pca with a penalty on the loadings."""
@@ -143,7 +146,7 @@ class PenalisedLoadings(WeightedSum):
         loadings = term.bound.closed_form()
         assert loadings is not None
         L = term.bound.lift(loadings)[0]
-        V = self.lower([L @ orthomax(L, 1.0, ProximalGradient.default_max_iterations)])
+        V = self.lower([L @ orthomax(L, 1.0, _ROTATIONS)])
         # The thresholded 2X'XV is twice X'XV thresholded by half of the penalty's weight.
         covariances = -self.at(V).gradient
         # A component with constant scores keeps its loadings, because its covariances are zero.

@@ -109,7 +109,7 @@ class Step:
             if trial.error <= 0.5 * self.error:
                 return trial
             enough = self.value + SUFFICIENT_DECREASE * a * slope
-            if self.value < trial.value >= enough and trial.error < 10 * self.error:
+            if trial.value > self.value and trial.value >= enough and trial.error < 10 * self.error:
                 return trial
         return None
 

@@ -226,7 +226,7 @@ class TrustRegion(Solver[TrustState]):
         """Return the corrected step's end and ratio; the given ones if corrections fail."""
         trial, gain = new, ratio
         for _ in range(_CORRECTIONS):
-            target = max(self.kappa * trial.gradient_norm, self.kappa * problem.threshold)
+            target = self.kappa * max(trial.gradient_norm, problem.threshold)
             V = truncated_cg(problem.manifold, trial, length, None, target, _SHORT).V
             trial, decrease = _move(problem, trial, V)
             gain += decrease / predicted
