@@ -35,6 +35,10 @@ W = random_array((N, N), density=0.02, rng=0)
 W = csr_array(W + W.T)
 PAIR = X, topics(1)[0][:, : D - 15]
 RESPONSE = np.random.default_rng(3).standard_normal(N)
+REPEATED = csr_array(X.toarray()[:, np.r_[:D, 7, 7, 20]] * np.r_[np.ones(D), 1.0, -3.0, 0.1])
+SUMS = X.toarray()[:, 10:16] + X.toarray()[:, 20:26]
+DEPENDENT = csr_array(np.hstack([X.toarray(), SUMS]))
+CLASSES_OF_ROWS = {"graph": "classes", "y": Y}
 METHODS = {
     "orthogonal-lda": (X, {"y": Y}),
     "orthogonal-lda, ridge": (X, {"y": Y, "ridge": 0.3}),
@@ -50,7 +54,7 @@ METHODS = {
     "sfa": (X, {"whiten": True}),
     "orthogonal-sfa": (X, {"ridge": 0.1}),
     "lpp": (X, {"graph": W, "centre": "degree"}),
-    "lpp, classes": (X, {"graph": "classes", "y": Y}),
+    "lpp, classes": (X, CLASSES_OF_ROWS),
     "orthogonal-lpp": (X, {"graph": W}),
     "npe": (X, {"graph": W * (1.0 / 12), "ridge": 0.1}),
     "ppca": (X, {}),
@@ -79,6 +83,12 @@ METHODS = {
     "cca": (PAIR, {}),
     "cca, ridge": (PAIR, {"ridge": 0.1}),
     "cca, dense beside": ((X, PAIR[1].toarray()), {}),
+    "orthogonal-lda, proportional": (REPEATED, {"y": Y, "ridge": 0.3}),
+    "lda, proportional": (REPEATED, {"y": Y}),
+    "orthogonal-maf, proportional": (REPEATED, {"lag": 2}),
+    "sfa, proportional": (REPEATED, {"whiten": True}),
+    "lpp, proportional": (REPEATED, CLASSES_OF_ROWS),
+    "cca, proportional": ((REPEATED, PAIR[1]), {}),
 }
 
 
@@ -125,40 +135,6 @@ def test_products_find_what_arrays_find(name, filled, monkeypatch):
         )
 
 
-REPEATED = csr_array(X.toarray()[:, np.r_[:D, 7, 7, 20]] * np.r_[np.ones(D), 1.0, -3.0, 0.1])
-SUMS = X.toarray()[:, 10:16] + X.toarray()[:, 20:26]
-DEPENDENT = csr_array(np.hstack([X.toarray(), SUMS]))
-SINGULAR = {
-    "orthogonal-lda": {"y": Y, "ridge": 0.3},
-    "lda": {"y": Y},
-    "orthogonal-maf": {"lag": 2},
-    "sfa": {"whiten": True},
-    "lpp": {"graph": "classes", "y": Y},
-    "cca": {},
-}
-
-
-@pytest.mark.parametrize("name", SINGULAR)
-def test_proportional_columns_are_one(name, monkeypatch):
-    data = (REPEATED, PAIR[1]) if name == "cca" else REPEATED
-    arrays = ldr.solve(name, data, 2, **SINGULAR[name])
-    monkeypatch.setattr(samples, "WIDE", 20)
-    products = ldr.solve(name, data, 2, **SINGULAR[name])
-    assert products.value == pytest.approx(arrays.value, rel=1e-8)
-    claim = products.certificate
-    assert claim.kind in ("global", "bound") and claim.gap <= 1e-9 * abs(arrays.value)
-    for found, known in zip(each(products.P), each(arrays.P), strict=True):
-        assert np.linalg.norm(found - known) <= 1e-6 * np.linalg.norm(known)
-
-
-@pytest.mark.parametrize("r", [2, 3])
-def test_pairs_are_of_the_range_where_columns_are_dependent(r, monkeypatch):
-    arrays = ldr.solve("lpp", DEPENDENT, r, **SINGULAR["lpp"])
-    monkeypatch.setattr(samples, "WIDE", 20)
-    products = ldr.solve("lpp", DEPENDENT, r, **SINGULAR["lpp"])
-    assert products.value == pytest.approx(arrays.value, rel=1e-8)
-
-
 EMPTY_IS_BEST = {
     "orthogonal-lda": (DEPENDENT, {"y": Y}),
     "orthogonal-cca": ((DEPENDENT, PAIR[1]), {}),
@@ -194,6 +170,7 @@ def test_fa_of_products_has_the_likelihood_of_arrays(weights, filled, monkeypatc
 
 
 TRIALS = np.arange(N) // 10
+SHORT = [csr_array(topics(seed)[0][:40]) for seed in range(3)]
 BY_ARRAYS = {
     "sfa": (X, {}),
     "semi-supervised-da": (X, {"y": np.where(np.arange(N) % 2, Y, -1), "graph": W}),
@@ -208,22 +185,7 @@ BY_ARRAYS = {
     "opca": ((X, X[::-1]), {"ridge": 0.1}),
     "orthogonal-gcpca": ((X, X[::-1]), {}),
 }
-
-
-def both_ways(monkeypatch, name, data, given):
-    """Results by arrays, and of the same rows as those of many columns are solved."""
-    arrays = ldr.solve(name, data, 2, **given)
-    monkeypatch.setattr(samples, "WIDE", 20)
-    return arrays, ldr.solve(name, data, 2, **given)
-
-
-@pytest.mark.parametrize("name", BY_ARRAYS)
-def test_methods_that_products_do_not_solve_make_arrays(name, monkeypatch):
-    arrays, found = both_ways(monkeypatch, name, *BY_ARRAYS[name])
-    assert found.value == arrays.value and found.certificate.kind == arrays.certificate.kind
-
-
-SHORT = [csr_array(topics(seed)[0][:40]) for seed in range(3)]
+# The unit of a ridge too; and methods without products work in as many dimensions as rows.
 OF_FEW_ROWS = {
     "lda": (SHORT[0], {"y": Y[:40], "ridge": 0.1}),
     "orthogonal-sfa": (SHORT[0], {"ridge": 0.1}),
@@ -236,27 +198,52 @@ OF_FEW_ROWS = {
     "ridge-regression": (SHORT[0], {"y": RESPONSE[:40]}),
     "vamp": (SHORT[0], {"ridge": 0.1}),
 }
+# Pairs are of the range where columns are dependent.
+OF_A_RANGE = {
+    "lpp": (DEPENDENT, CLASSES_OF_ROWS),
+    "reduced-rank-regression": ((DEPENDENT, PAIR[1]), {}),
+}
 
 
-@pytest.mark.parametrize("name", OF_FEW_ROWS)
-def test_of_few_rows_the_value_is_that_of_their_span(name, monkeypatch):
-    """The unit of a ridge too; and methods without products work in as many dimensions as rows."""
-    arrays, found = both_ways(monkeypatch, name, *OF_FEW_ROWS[name])
-    assert found.value == pytest.approx(arrays.value, rel=1e-9)
+def both_ways(monkeypatch, name, data, given, r=2):
+    """Results by arrays, and of the same rows as those of many columns are solved."""
+    arrays = ldr.solve(name, data, r, **given)
+    monkeypatch.setattr(samples, "WIDE", 20)
+    return arrays, ldr.solve(name, data, r, **given)
 
 
-def test_a_refusal_of_many_columns_names_the_slow_methods_of_products(by_products, monkeypatch):
+@pytest.mark.parametrize(
+    ("name", "data", "given", "rel"),
+    [
+        (name, *case, rel)
+        for cases, rel in ((BY_ARRAYS, 0.0), (OF_FEW_ROWS, 1e-9), (OF_A_RANGE, 1e-8))
+        for name, case in cases.items()
+    ],
+)
+def test_values_are_those_of_arrays(name, data, given, rel, monkeypatch):
+    """Methods that products do not solve make arrays."""
+    arrays, found = both_ways(monkeypatch, name, data, given, 3 if name == "lpp" else 2)
+    assert found.value == pytest.approx(arrays.value, rel=rel, abs=0.0)
+    assert rel or found.certificate.kind == arrays.certificate.kind
+
+
+@pytest.mark.parametrize(
+    ("name", "words"),
+    [
+        ("sfa", "Alternatives: whiten=True, or orthogonal-sfa"),
+        ("principal-components-regression", "ridge-regression, lasso, pls-regression"),
+    ],
+)
+def test_a_refusal_of_many_columns_names_methods_by_products(name, words, by_products, monkeypatch):
     monkeypatch.setattr(memory, "SMALL", 0)
     monkeypatch.setattr(memory, "available", lambda: (1e4, "a test"))
-    with pytest.raises(DataError, match="Alternatives: whiten=True, or orthogonal-sfa"):
-        ldr.solve("sfa", X, 2)
+    with pytest.raises(DataError, match=words):
+        ldr.solve(name, X, 2, y=RESPONSE)
 
 
 def test_least_squares_of_products_says_what_it_does_not_know(monkeypatch):
     """Also where columns are dependent: the coefficients are those of least norm."""
-    arrays = ldr.solve("least-squares", DEPENDENT, 1, y=RESPONSE)
-    monkeypatch.setattr(samples, "WIDE", 20)
-    found = ldr.solve("least-squares", DEPENDENT, 1, y=RESPONSE)
+    arrays, found = both_ways(monkeypatch, "least-squares", DEPENDENT, {"y": RESPONSE}, 1)
     assert found.value == pytest.approx(arrays.value, rel=1e-12)
     np.testing.assert_allclose(found.M, arrays.M, atol=1e-8)
     assert (
@@ -280,9 +267,7 @@ def test_lasso_of_products_sees_the_intercept_in_the_columns(rows, monkeypatch):
     onehot = csr_array((np.ones(rows), (np.arange(rows), codes)), shape=(rows, 40))
     data = csr_array(hstack([onehot, 2.0 * onehot[:, :5], X[:rows, :30]]))
     given = {"y": RESPONSE[:rows] + codes, "penalty": 0.5}
-    arrays = ldr.solve("lasso", data, 1, **given)
-    monkeypatch.setattr(samples, "WIDE", 20)
-    found = ldr.solve("lasso", data, 1, **given)
+    arrays, found = both_ways(monkeypatch, "lasso", data, given, 1)
     assert any("products" in note for note in found.notes)
     assert found.value == pytest.approx(arrays.value, rel=1e-9)
     assert found.certificate.gap <= 1e-9 * found.baseline
@@ -322,18 +307,6 @@ def test_reduced_rank_regression_of_products(name, monkeypatch):
     assert any("products" in note for note in found.notes)
 
 
-def test_reduced_rank_regression_of_products_on_dependent_columns(monkeypatch):
-    given = both_ways(monkeypatch, "reduced-rank-regression", (DEPENDENT, PAIR[1]), {})
-    assert given[1].value == pytest.approx(given[0].value, rel=1e-12)
-
-
-def test_advice_on_many_columns_fits_the_question(by_products, monkeypatch):
-    monkeypatch.setattr(memory, "SMALL", 0)
-    monkeypatch.setattr(memory, "available", lambda: (1e4, "a test"))
-    with pytest.raises(DataError, match="ridge-regression, lasso, pls-regression"):
-        ldr.solve("principal-components-regression", X, 2, y=RESPONSE)
-
-
 def test_shrinkage_of_many_columns_is_refused(by_products):
     with pytest.raises(DataError, match="60 x 60"):
         ldr.solve("orthogonal-lda", X, 2, y=Y, shrinkage="auto")
@@ -353,9 +326,7 @@ KNOWN_EVERYWHERE = {
 def test_sums_penalties_and_typical_values_are_of_arrays(name, monkeypatch):
     """What products find is known near an optimum alone; what would not fit is refused before."""
     objective, data, given = KNOWN_EVERYWHERE[name]
-    arrays = ldr.solve(objective, data, 2, **given)
-    monkeypatch.setattr(samples, "WIDE", 20)
-    found = ldr.solve(objective, data, 2, **given)
+    arrays, found = both_ways(monkeypatch, objective, data, given)
     assert found.value == pytest.approx(arrays.value, rel=1e-9, abs=1e-10)
     assert found.baseline == pytest.approx(arrays.baseline, rel=1e-9, abs=1e-10)
     monkeypatch.setattr(memory, "SMALL", 0)
@@ -384,9 +355,8 @@ def test_a_multiple_of_what_products_find_is_found_by_them(name, by_products):
 def test_orthogonal_cca_ends_where_arrays_do(seed, monkeypatch):
     """Of columns with few entries, in the dimensions of its end and its start are other optima."""
     pair = tuple(sparse_wide.topics(2000, 60, 0.0015, 2 * seed + k)[0] for k in range(2))
-    arrays = ldr.solve("orthogonal-cca", pair, 10, ridge=0.1, starts=1, certify=False)
-    monkeypatch.setattr(samples, "WIDE", 20)
-    products = ldr.solve("orthogonal-cca", pair, 10, ridge=0.1, starts=1, certify=False)
+    given = {"ridge": 0.1, "starts": 1, "certify": False}
+    arrays, products = both_ways(monkeypatch, "orthogonal-cca", pair, given, 10)
     assert products.value == pytest.approx(arrays.value, rel=1e-12)
 
 
