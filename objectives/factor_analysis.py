@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 import numpy as np
 
@@ -13,8 +13,8 @@ from ldr.objectives.data.data import Data, Samples
 from ldr.objectives.data.memory import check_squares
 from ldr.objectives.factor_model import FactorModel
 from ldr.objectives.families.factors import (
-    FactorPoint,
     Factors,
+    LikelihoodPoint,
     Noise,
     check_rank,
     has_missing,
@@ -215,24 +215,13 @@ class DiagonalFactors(Factors):
         return int(np.sum(self._spectrum > rank_tolerance(self.d) * self._spectrum[-1]))
 
     @cached_property
-    def root(self) -> Array | None:
-        """Factor F of the covariance, F'F = C; None if only products with C are available."""
-        return None if isinstance(self.C, Correlations) else self.C.F
+    def root(self) -> Any:
+        if isinstance(self.C, Correlations):
+            return self.C.rows
+        return math.sqrt(self.n) * self.C.F
 
     def profile(self) -> Profile:
         return Profile(self)
-
-    def restrict(self, M: Array) -> Array:
-        return self.manifold.split(M)[1]
-
-    def complete(self, point: Point) -> Point:
-        assert isinstance(point, ProfilePoint)
-        loadings = point.loadings
-        whole = FactorPoint(self, self.manifold.join([loadings, point.M]))
-        # The value of the profile likelihood is used, because it has no cancellation.
-        whole.value = point.value
-        whole.gradient = self.manifold.join([np.zeros_like(loadings), point.gradient])
-        return whole
 
     def specialist(self) -> VariableProjection:
         return VariableProjection()
@@ -264,8 +253,8 @@ class DiagonalFactors(Factors):
                 "columns as factors": _left_by_columns(C, self.r),
             }
         noise = {k: np.maximum(psi, _LEAST_GUESS)[:, None] for k, psi in guesses.items()}
-        points = {k: ProfilePoint(self, self.noise.coordinate(psi)) for k, psi in noise.items()}
-        return {k: self.complete(point).M for k, point in points.items()}
+        profile = self.profile()
+        return {k: profile.at(self.noise.coordinate(psi)).whole.M for k, psi in noise.items()}
 
     def certificate(self, M: Array) -> Certificate | None:
         """Certify the optimum if the model's covariance S is C: no Gaussian is more likely."""
@@ -346,42 +335,44 @@ class ProfilePoint(Point):
         self.M = t
         self._problem = problem
         self._slope = problem.noise.slope(t)
-        self._psi = problem.noise.variances(t)
+        self._psi = problem.noise.floor + self._slope
 
     @cached_property
     def _top(self) -> tuple[Array, Array]:
-        """The L > 1 among the top r of psi^{-1/2} C psi^{-1/2}, and their eigenvectors."""
-        values, vectors = self._problem.C.top_weighted(1.0 / np.sqrt(self._psi), self._problem.r)
-        return values[values > 1.0], vectors[:, values > 1.0]
+        """The top r eigenvalues L > 1, the others replaced by 1, and their eigenvectors."""
+        values, V = self._problem.C.top_weighted(1.0 / np.sqrt(self._psi), self._problem.r)
+        return np.maximum(values, 1.0), V * (values > 1.0)
 
     @cached_property
     def _left(self) -> Array:
-        """Diagonal of psi^{-1/2} C psi^{-1/2} minus the part of the profiled loadings.
+        """Diagonal of psi^{-1/2} C psi^{-1/2} minus the part of the optimal loadings.
 
-        A root of C gives sums of squares, accurate for small noise variances.
+        Rows give sums of squares, accurate for small noise variances.
         """
         problem, (values, V) = self._problem, self._top
-        if problem.root is None:
+        if isinstance(problem.C, Correlations):
             return problem.variances / self._psi - inner(V * values, V)
-        F = problem.root / np.sqrt(self._psi)
+        F = problem.C.F / np.sqrt(self._psi)
         F = F - (F @ V) @ V.T
         return inner(F.T, F.T)
 
     @property
-    def loadings(self) -> Array:
-        """Optimal loadings (k, r); columns of factors with eigenvalues L_i <= 1 are zero."""
-        values, V = self._top
+    def whole(self) -> LikelihoodPoint:
+        """The likelihood at t and the optimal loadings, where it has this value and gradient."""
+        problem, (values, V) = self._problem, self._top
         M = np.sqrt(self._psi)[:, None] * V * np.sqrt(values - 1.0)
-        idle = self._problem.r - len(values)
-        return M if idle == 0 else np.pad(M, ((0, 0), (0, idle)))
+        whole = problem.at(problem.manifold.join([M, self.M]))
+        whole.value = self.value
+        whole.gradient = problem.manifold.join([np.zeros_like(M), self.gradient])
+        return whole
 
     @cached_property
     def value(self) -> float:
         if not np.isfinite(self._psi).all():
             return math.inf
-        problem, top = self._problem, self._top[0]
-        parts = float(np.log(self._psi).sum() + np.log(top).sum() + self._left.sum()) + len(top)
-        return 0.5 * problem.n * (problem.constant + parts)
+        problem, (values, V) = self._problem, self._top
+        parts = float(np.log(self._psi).sum() + np.log(values).sum() + self._left.sum())
+        return 0.5 * problem.n * (problem.constant + parts + float(np.vdot(V, V)))
 
     @cached_property
     def gradient(self) -> Array:
@@ -395,16 +386,20 @@ class ProfilePoint(Point):
 class Profile(Problem):
     """The negative log-likelihood minimised over the loadings, as a function of t."""
 
-    whole: DiagonalFactors
+    of: DiagonalFactors
 
     has_hessian = False
 
     @cached_property
     def manifold(self) -> Euclidean:  # type: ignore[override]
-        return Euclidean(self.whole.noise.k, 1)
+        return Euclidean(self.of.noise.k, 1)
 
     def at(self, M: Array) -> ProfilePoint:
-        return ProfilePoint(self.whole, M)
+        return ProfilePoint(self.of, M)
+
+    def restrict(self, M: Array) -> Array:
+        """Return t, the variable that remains of a point of the likelihood."""
+        return self.of.manifold.split(M)[1]
 
 
 @dataclass(frozen=True)
@@ -459,7 +454,7 @@ class PPCA(
         stats = moments(compact.rows)
         if np.isnan(stats.mean).any():
             return incomplete(self, samples, r, tied=True)
-        C, root = stats.covariance, root_of_rows(compact, stats)
+        C, of_rows = stats.covariance, root_of_rows(compact, stats)
         view = compact.view_of(stats)
         scaling = Scaling.of(math.sqrt(float(C.trace()) / samples.d), view.coordinates)
         C = C / scaling.unit / scaling.unit
@@ -472,7 +467,7 @@ class PPCA(
             r=r,
             n=stats.n,
             scale=np.full(samples.d, scaling.unit),
-            of_rows=None if root is None else root / scaling.unit,
+            of_rows=None if of_rows is None else of_rows / scaling.unit,
             offset=stats.mean / scaling.unit,
         )
 
@@ -485,18 +480,18 @@ class PPCA(
         left = f"eigenvectors by block Krylov, {found.products} products"
         scaling = Scaling.of(math.sqrt(C.trace / samples.d), view.coordinates)
         values = found.values / scaling.unit / scaling.unit
-        rest = C.trace / scaling.unit / scaling.unit - float(values.sum())
+        rest, n = C.trace / scaling.unit / scaling.unit - float(values.sum()), samples.weight
+        further = samples.d - len(values)
         return IsotropicFactors(
             self,
             (replace(view, coordinates=scaling).noting(left),),
             np.diag(values),
             values + rest / len(values),
-            noise=Noise(len(values), tied=True, further=samples.d - len(values)),
+            noise=Noise(len(values), tied=True, further=further, outside=n * rest),
             r=r,
-            n=samples.weight,
+            n=n,
             scale=np.full(samples.d, scaling.unit),
             offset=found.vectors.T @ C.mean / scaling.unit,
-            variance_outside=rest,
             searched=found.accuracy,
         )
 
@@ -505,8 +500,6 @@ class PPCA(
 class IsotropicFactors(Factors):
     """The likelihood of PPCA over M in R^{k x r} and log s2.
 
-    - variance_outside: sum of the covariance's d - k other eigenvalues, 0 unless C is a projection
-      of the covariance
     - of_rows (m, k): F with F'F = C if rows are more accurate than C, else None
     - offset (k,): mean of the rows
     """
@@ -514,11 +507,10 @@ class IsotropicFactors(Factors):
     C: Array
     of_rows: Array | None = field(default=None, kw_only=True)
     offset: Array = field(kw_only=True)
-    variance_outside: float = field(default=0.0, kw_only=True)
 
     def __post_init__(self) -> None:
         check_dimension(self.r, len(self.C))
-        if self.variance_outside > 0:
+        if self.noise.outside > 0:
             return
         if self.of_rows is None:
             range_ = range_basis(self.C)
@@ -533,16 +525,14 @@ class IsotropicFactors(Factors):
             return symmetric_eigen(self.C)
         return graded_eigen(scaled_factor(self.C) if self.of_rows is None else self.of_rows)
 
-    @cached_property
-    def root(self) -> Array | None:
-        if self.variance_outside > 0:
-            return None
-        return scaled_factor(self.C) if self.of_rows is None else self.of_rows
+    @property
+    def root(self) -> Array:
+        return math.sqrt(self.n) * (scaled_factor(self.C) if self.of_rows is None else self.of_rows)
 
     @cached_property
     def _noise(self) -> float:
         """Maximum likelihood estimate of s2."""
-        left = float(np.sum(self._eigen[0][self.r :])) + self.variance_outside
+        left = float(np.sum(self._eigen[0][self.r :])) + self.noise.outside / self.n
         noise = left / (self.d - self.r)
         if not noise > SMALLEST:
             raise SingularError(

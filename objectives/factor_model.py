@@ -6,6 +6,7 @@ import math
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -31,14 +32,14 @@ class Observed:
     with equal sums may replace the rows (1, x), such as sqrt(w)(1, x) for a weight w, or the rows
     of a triangular factor.
 
-    - Z (n, d): rows z, with zeros for missing entries
+    - Z (n, d): rows z, with zeros for missing entries; a linear operator for complete sparse rows
     - ones (n, 1): u of each row, the factor of the mean
     - patterns (p, d): distinct patterns: 1 observed, 0 missing
     - which (n,): index of each row's pattern
     - rows (p,): number of rows of each pattern, or sum of weights
     """
 
-    Z: Array
+    Z: Any
     ones: Array
     patterns: Array
     which: Indices
@@ -59,6 +60,12 @@ class Observed:
         ones = np.ones((len(X), 1)) if weights is None else np.sqrt(weights)[:, None]
         return cls(X if weights is None else ones * X, ones, patterns, which, rows)
 
+    @classmethod
+    def complete(cls, Z: Any, n: float) -> Observed:
+        """Return complete, centred rows (an array or a linear operator) whose weights sum to n."""
+        nothing, which = np.zeros((Z.shape[0], 1)), np.zeros(Z.shape[0], dtype=np.intp)
+        return cls(Z, nothing, np.ones((1, Z.shape[1])), which, np.array([n]))
+
     def compressed(self) -> Observed:
         """Return fewer rows with equal sums: for each pattern R of a QR decomposition."""
         order = np.argsort(self.which, kind="stable")
@@ -77,8 +84,13 @@ class Observed:
 
     @cached_property
     def mask(self) -> Array:
-        """Mask (n, d): 1 observed, 0 missing."""
-        return self.patterns[self.which]
+        """Mask (n, d), or (1, d) for a single pattern: 1 observed, 0 missing."""
+        return self.patterns if len(self.patterns) == 1 else self.patterns[self.which]
+
+    @property
+    def n(self) -> float:
+        """Number of rows, or sum of weights."""
+        return float(self.rows.sum())
 
     def times(self, matrices: Array, rows: Array) -> Array:
         """Return A_k v_i for each row i, where k is the pattern of missing entries in the row."""
@@ -88,6 +100,8 @@ class Observed:
 
     def products(self, rows: Array, columns: Array) -> Array:
         """Return sum_i (rows_i'columns_j) rows_i for each column j, over rows that observe j."""
+        if len(self.patterns) == 1:
+            return np.asarray(self.patterns.T * columns @ (rows.T @ rows))
         part = rows @ columns.T
         part *= self.mask
         return np.asarray(part.T @ rows)
@@ -112,11 +126,11 @@ class Posterior:
     - B (d, r): psi^{-1} M
     - R, V (p, r, r): upper triangular R, and V, of each pattern
     - y (n, r): posterior means
-    - deviation, residual (n, d): x - mean, and x - mean - My; zero for missing entries
+    - deviation (n, d): x - mean; zero for missing entries
     """
 
-    def __init__(self, observed: Observed, mean: Array, M: Array, psi: Array) -> None:
-        self.observed, self.M, self.psi = observed, M, psi
+    def __init__(self, observed: Observed, mean: Array | float, M: Array, psi: Array) -> None:
+        self.observed, self.mean, self.M, self.psi = observed, mean, M, psi
         r = M.shape[1]
         self.B = M / psi[:, None]
         root = M / np.sqrt(psi)[:, None]
@@ -131,23 +145,46 @@ class Posterior:
             self.R = np.asarray(np.linalg.qr(np.concatenate([rows, self.R], axis=1), mode="r"))
         self._inverse = np.asarray(np.linalg.inv(self.R), dtype=np.float64)
         self.V = self._inverse @ self._inverse.swapaxes(1, 2)
-        mask = observed.mask
-        self.deviation = observed.Z - mask * (observed.ones * mean)
+        self.deviation = observed.Z
+        if np.any(mean):
+            self.deviation = observed.Z - observed.mask * (observed.ones * mean)
         self.y = observed.times(self.V, self.deviation @ self.B)
-        self.residual = self.deviation - mask * (self.y @ M.T)
         if len(heavy):
             self.y += observed.times(self.V, self.residual @ self.B - self.y)
-            self.residual = self.deviation - mask * (self.y @ M.T)
+            del self.residual
+
+    @cached_property
+    def residual(self) -> Any:
+        """x - mean - My, (n, d); zero for missing entries."""
+        if isinstance(self.deviation, np.ndarray):
+            return self.deviation - self.observed.mask * (self.y @ self.M.T)
+        from scipy.sparse.linalg import aslinearoperator
+
+        return self.deviation - aslinearoperator(self.y) @ aslinearoperator(self.M.T)
+
+    @cached_property
+    def squares(self) -> Array:
+        """Sums of squares of the residual's columns, (d,)."""
+        if isinstance(self.residual, np.ndarray):
+            return np.einsum("ij,ij->j", self.residual, self.residual)
+        M, targets = self.M, self.deviation.T @ self.y
+        own = self.deviation.squares - 2.0 * np.einsum("jk,jk->j", M, targets)
+        return np.asarray(own + np.einsum("jk,jk->j", M @ (self.y.T @ self.y), M))
 
     @property
     def log_likelihoods(self) -> Array:
         """Log-density log p(x_o) of each row's observed entries, (n,), for uncompressed rows."""
-        return np.asarray(-0.5 * (self._logs[self.observed.which] + self._squares))
+        squares = self.residual**2 @ (1.0 / self.psi) + np.sum(self.y**2, axis=1)
+        return np.asarray(-0.5 * (self._logs[self.observed.which] + squares))
 
     @property
     def log_likelihood(self) -> float:
-        """Log-likelihood of all rows."""
-        return -0.5 * float(self.observed.rows @ self._logs + self._squares.sum())
+        """Log-likelihood of all rows.
+
+        The terms (x - mean)' S^{-1} (x - mean) are |psi^{-1/2} residual|^2 + |y|^2.
+        """
+        squares = float(self.squares @ (1.0 / self.psi)) + float(np.vdot(self.y, self.y))
+        return -0.5 * (float(self.observed.rows @ self._logs) + squares)
 
     @cached_property
     def _logs(self) -> Array:
@@ -155,11 +192,6 @@ class Posterior:
         found = self.observed.patterns @ (math.log(2 * math.pi) + np.log(self.psi))
         diagonals = np.abs(np.diagonal(self.R, axis1=1, axis2=2))
         return np.asarray(found + 2.0 * np.log(diagonals).sum(axis=1))
-
-    @cached_property
-    def _squares(self) -> Array:
-        """(x - mean)' S^{-1} (x - mean) = |psi^{-1/2} residual|^2 + |y|^2 of each row."""
-        return np.asarray(self.residual**2 @ (1.0 / self.psi) + np.sum(self.y**2, axis=1))
 
     @cached_property
     def spread(self) -> Array:
@@ -170,14 +202,14 @@ class Posterior:
         """Return the sum of the patterns' matrices V over the rows that observe each column."""
         return over_columns((self.observed.rows[:, None] * self.observed.patterns).T, V)
 
-    def expected(self, mean: Array) -> Array:
+    def expected(self) -> Array:
         """Return the sum over rows of E[(1, x)(1, x)' | observed entries], (d + 1, d + 1).
 
         Missing entries m have the mean mean_m + M_m y and the covariance M_m V M_m' + diag psi_m.
         """
         observed, M = self.observed, self.M
         n, (d, r) = observed.rows.sum(), M.shape
-        filled = observed.ones * mean + self.y @ M.T
+        filled = observed.ones * self.mean + self.y @ M.T
         rows = np.hstack([observed.ones, observed.Z + (1.0 - observed.mask) * filled])
         moments = np.asarray(rows.T @ rows)
         missing = 1.0 - observed.patterns

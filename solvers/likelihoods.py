@@ -19,8 +19,8 @@ class ExpectationMaximisation(Solver[State]):
     """Expectation maximisation (EM): M <- argmax over N of E[log p(x, y | N) | x, M].
 
     The likelihood increases in every step. Convergence is linear, with the fraction of missing
-    information as rate; EM serves as a check of faster solvers. The problem's `Point` must have a
-    method `improved()`, which returns the next iterate.
+    information as rate; EM serves as a check of faster solvers. The problem must have a method
+    `em_step(M)`, which returns the next iterate.
 
     Source: A. P. Dempster, N. M. Laird and D. B. Rubin, Maximum likelihood from incomplete data via
     the EM algorithm, J. Royal Statistical Society B 39 (1977).
@@ -30,17 +30,16 @@ class ExpectationMaximisation(Solver[State]):
     default_max_iterations = 10_000
 
     def initialise(self, problem: RiemannianProblem, M: Array) -> State:
-        start = problem.at(M)
-        if not hasattr(start.point, "improved"):
+        if not hasattr(problem.problem, "em_step"):
             raise ArgumentError(
                 "solver 'em' maximises likelihoods with hidden variables (ppca, fa); for other "
                 "objectives use 'trust-region' or 'lbfgs'"
             )
-        return State(start)
+        return State(problem.at(M))
 
     def step(self, problem: RiemannianProblem, state: State) -> State:
-        point: Any = state.point.point
-        return State(problem.at(point.improved()))
+        likelihood: Any = problem.problem
+        return State(problem.at(likelihood.em_step(state.point.M)))
 
 
 @dataclass(frozen=True)
@@ -85,9 +84,9 @@ class VariableProjection(Solver[State]):
 
     The profile has the gradient of f in the remaining variables at the optimal eliminated
     variables, because the other derivatives of f are zero there. Eliminated variables of the
-    initial point are replaced by the optimal ones. The problem must have three methods. `profile`
-    returns the problem of the remaining variables, `restrict` returns the remaining variables of a
-    point, and `complete` adds the optimal eliminated variables to them.
+    initial point are replaced by the optimal ones. The problem must have a method `profile`, which
+    returns the problem of the remaining variables. The profile's method `restrict` returns the
+    remaining variables of a point; `whole` of its points is the point with all variables.
 
     Source: G. H. Golub and V. Pereyra, The differentiation of pseudo-inverses and nonlinear least
     squares problems whose variables separate, SIAM Journal on Numerical Analysis 10 (1973).
@@ -108,8 +107,9 @@ class VariableProjection(Solver[State]):
                 "solver 'variable-projection' needs an objective that has a closed-form optimum "
                 "over some variables (fa); for other objectives use 'trust-region' or 'lbfgs'"
             )
-        profile = RiemannianProblem(whole.profile())
-        profile.evaluations = problem.evaluations
-        for state in LBFGS().states(profile, whole.restrict(M), stopping):
-            above = whole.complete(state.point.point)
-            yield State(problem.at(above.M, above), halt=state.halt)
+        profile: Any = whole.profile()
+        remaining = RiemannianProblem(profile)
+        remaining.evaluations = problem.evaluations
+        for state in LBFGS().states(remaining, profile.restrict(M), stopping):
+            point: Any = state.point.point
+            yield State(problem.at(point.whole.M, point.whole), halt=state.halt)

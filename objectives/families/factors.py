@@ -1,6 +1,7 @@
 """Gaussian factor models: the likelihood of S = MM' + diag(psi) over M and log psi.
 
-Complete rows enter the likelihood by their covariance, incomplete rows by their observed entries.
+Complete rows enter the likelihood by a factor of their covariance, incomplete rows by their
+observed entries.
 """
 
 from __future__ import annotations
@@ -9,10 +10,9 @@ import math
 from abc import abstractmethod
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
-from functools import cached_property, partial, reduce
+from functools import cached_property, partial
 from operator import add, attrgetter, or_
-from types import SimpleNamespace
-from typing import Any, NamedTuple
+from typing import Any, TypeAlias
 
 import numpy as np
 
@@ -26,7 +26,6 @@ from ldr.objectives.statistics.scatters import Variation
 from ldr.objectives.view import Axes, ColumnScaling, View
 from ldr.solvers.errors import DataError, SingularError
 from ldr.solvers.likelihoods import Imputation
-from ldr.solvers.linalg.eigen import scaled_factor
 from ldr.solvers.manifolds import Array, Euclidean, Product
 from ldr.solvers.problem import Point
 
@@ -38,12 +37,14 @@ class Noise:
     - k: number of columns of the solver
     - floor: lower bound of psi, the limit for t -> -infinity
     - further: if tied, number of directions outside the solver's columns, which have noise only
+    - outside: sum of squares of the rows in these directions
     """
 
     k: int
     tied: bool
     floor: float = 0.0
     further: int = 0
+    outside: float = 0.0
 
     @property
     def size(self) -> int:
@@ -69,86 +70,75 @@ class Noise:
         return np.log(np.maximum(psi - self.floor, least))
 
 
-class Regressions(NamedTuple):
-    """Sums for each column's regression on z = (y, 1), or on the factors y only.
-
-    - moments (d or 1, k, k): sum of E[zz'], for each column or for all columns
-    - targets (d, k): sum of x_j E[z]
-    - squares, counts (d,): sums of x_j^2 and of 1
-    """
-
-    moments: Array
-    targets: Array
-    squares: Array
-    counts: Array
-
-    def merge(self, other: Regressions) -> Regressions:
-        return Regressions._make(map(add, self, other))
-
-    def improved(self, problem: Any) -> Array:
-        """Return the EM step: M (and the mean) by least squares, psi from the residuals.
-
-        The variance psi_j is a mean over column j's entries, or over all entries if tied.
-        """
-        noise = problem.noise
-        solved = np.linalg.solve(self.moments, self.targets[:, :, None])
-        both = np.asarray(solved[:, :, 0], dtype=np.float64)
-        entries = noise.gather(self.counts) + self.counts[0] * noise.further
-        psi = noise.gather(self.squares - inner(both, self.targets)) / entries
-        return joined(problem, both, noise.coordinate(psi))
-
-
-def joined(problem: Any, both: Array, t: Array) -> Array:
-    """Return the point with the coefficients `both`, (M, mean) or M alone, and the noise t."""
-    M, mean = both[:, : problem.r], both[:, problem.r :]
-    return problem.manifold.join([M, t, mean] if mean.size else [M, t])
+def inner(A: Array, B: Array) -> Array:
+    """Return the inner products a_j'b_j of the rows of A and B."""
+    return np.einsum("jk,jk->j", A, B)
 
 
 class LikelihoodPoint(Point):
-    """The negative log-likelihood at (M, t) or (M, t, mean), and its derivatives.
+    """The negative log-likelihood of rows at (M, t), or (M, t, mean), and its derivatives.
 
     By Fisher's identity the gradient is the conditional expectation, given the observed entries, of
     the gradient for known factors y. The latter is that of a regression of each column on z = (y,
     1) with the coefficients b_j = (M_j, mean_j). Let pull_j = sum E[z (x_j - z'b_j)], left_j = sum
     E[(x_j - z'b_j)^2] and n_j be sums over the rows that observe column j. The gradient is
     -pull_j/psi_j in b_j, and (n_j - left_j/psi_j)/(2 psi_j) in psi_j.
+
+    With posterior means y_i, covariances V_i and residuals R_i of the rows, the sums are pull_j =
+    sum_i R_ij (y_i, 1) - (V_i M_j, 0) and left_j = sum_i R_ij^2 + M_j'V_iM_j. A Hessian product
+    costs O(n d r), plus O(p d r^2) for p patterns of missing entries.
+
+    - problem: its manifold, noise and scale of the columns, an `ObservedTerm` or `Factors`
+    - rows: the rows; complete rows are centred, and the manifold has no mean
     """
 
-    def __init__(self, problem: Any, M: Array) -> None:
-        self.M = M
-        self._problem = problem
+    def __init__(self, problem: Any, rows: Observed, M: Array) -> None:
+        self.M, self._problem, self._rows = M, problem, rows
         self._noise: Noise = problem.noise
-        self._loadings, self._t, *_ = problem.manifold.split(M)
+        self._loadings, self._t, *mean = problem.manifold.split(M)
+        self._mean = mean
         self._slope = self._noise.slope(self._t)
         self._psi = self._noise.floor + self._slope
 
-    # Sums over the rows in which a column is observed; the docstring of the class defines them.
-    _counts: Array
-    _pull: Array
-    _left: Array
+    @cached_property
+    def _posterior(self) -> Posterior:
+        mean = self._mean[0][:, 0] if self._mean else 0.0
+        return Posterior(self._rows, mean, self._loadings, self._psi)
 
-    @abstractmethod
-    def _changes(self, V: Array, relative: Array) -> tuple[Array, Array]:
-        """The derivatives of pull and left along V, which changes psi by psi * relative."""
+    @cached_property
+    def value(self) -> float:
+        psi, noise, rows = self._psi, self._noise, self._rows
+        if not (np.isfinite(psi).all() and psi.min() > np.finfo(float).tiny):
+            return math.inf
+        logs = np.log(self._problem.scale)
+        found = float(rows.counts @ logs[: noise.k]) - self._posterior.log_likelihood
+        if noise.further:
+            of_noise = noise.further * (math.log(2.0 * math.pi) + float(self._t[0, 0]))
+            found += rows.n * (float(logs[noise.k :].sum()) + 0.5 * of_noise)
+            found += 0.5 * noise.outside / float(psi[0])
+        return found
 
-    @abstractmethod
-    def regressions(self) -> Regressions:
-        """Return the conditional expectations of the regression sums, for EM."""
+    @cached_property
+    def _pull(self) -> Array:
+        posterior, rows, M = self._posterior, self._rows, self._loadings
+        in_M = posterior.residual.T @ posterior.y - times(posterior.spread, M)
+        return np.hstack([in_M, posterior.residual.T @ rows.ones]) if self._mean else in_M
 
-    @property
-    def _bounded(self) -> bool:
-        """True if psi is finite and not zero."""
-        return bool(np.isfinite(self._psi).all() and self._psi.min() > np.finfo(float).tiny)
+    @cached_property
+    def _left(self) -> Array:
+        posterior, M = self._posterior, self._loadings
+        spread = inner(M, times(posterior.spread, M))
+        return posterior.squares + spread + self._noise.outside / self._noise.k
 
     @cached_property
     def _in_psi(self) -> Array:
-        return 0.5 * (self._counts - self._left / self._psi) / self._psi
+        return 0.5 * (self._rows.counts - self._left / self._psi) / self._psi
 
     @cached_property
     def gradient(self) -> Array:
         noise = self._noise
-        in_t = noise.gather(self._slope * self._in_psi) + 0.5 * self._counts[0] * noise.further
-        return joined(self._problem, -self._pull / self._psi[:, None], in_t)
+        in_t = noise.gather(self._slope * self._in_psi) + 0.5 * self._rows.n * noise.further
+        return self._joined(-self._pull / self._psi[:, None], in_t)
 
     def hessian_vector(self, V: Array) -> Array:
         psi = self._psi
@@ -156,96 +146,57 @@ class LikelihoodPoint(Point):
         relative = dslope / psi
         dpull, dleft = self._changes(V, relative)
         in_both = (self._pull * relative[:, None] - dpull) / psi[:, None]
-        weighed = (2.0 * self._left / psi - self._counts) * relative
+        weighed = (2.0 * self._left / psi - self._rows.counts) * relative
         din_psi = 0.5 * (weighed - dleft / psi) / psi
-        in_t = self._noise.gather(self._slope * din_psi + dslope * self._in_psi)
-        return joined(self._problem, in_both, in_t)
-
-    def improved(self) -> Array:
-        """Return the next iterate of EM."""
-        return self.regressions().improved(self._problem)
-
-
-class FactorPoint(LikelihoodPoint):
-    """The negative log-likelihood of complete rows, by the Woodbury formula.
-
-    With B = psi^{-1}M, K = I + M'B, E = K^{-1} and A = BE, the terms of the log-likelihood are
-    log|S| = log|psi| + log|K| and tr(S^{-1}C) = sum_j C_jj/psi_j - tr(B'CA), which is computed as a
-    sum of squares if a root of C is known. The factors y have the expected moments Cxy = CA and
-    Cyy = E + A'CA. For accuracy all matrices refer to the eigenvectors of K. An evaluation costs
-    one product CA, O(d^2 r).
-    """
-
-    _problem: Factors
-
-    @cached_property
-    def _sums(self) -> Any:
-        """U, s and V of psi^{-1/2}M = U diag(s) V', A V and CA V, and E, A, Cxy and Cyy."""
-        root = np.sqrt(self._psi)[:, None]
-        U, s, Vt = np.linalg.svd(self._loadings / root, full_matrices=False)
-        AV = U * (s / (1.0 + s * s)) / root
-        CAV = self._problem.C @ AV
-        E, A, Cxy = (Vt.T / (1.0 + s * s)) @ Vt, AV @ Vt, CAV @ Vt
-        return SimpleNamespace(
-            U=U, s=s, AV=AV, CAV=CAV, E=E, A=A, Cxy=Cxy, Cyy=E + Vt.T @ (AV.T @ CAV) @ Vt
+        return self._joined(
+            in_both, self._noise.gather(self._slope * din_psi + dslope * self._in_psi)
         )
-
-    @cached_property
-    def value(self) -> float:
-        problem = self._problem
-        if not self._bounded:
-            return math.inf
-        logs = float(np.log(self._psi).sum()) + self._noise.further * float(self._t[0, 0])
-        sums = self._sums
-        U, s, theta = sums.U, sums.s, sums.s**2
-        if problem.root is None:
-            fit = float((problem.variances / self._psi).sum())
-            fit -= float(inner(sums.AV.T, sums.CAV.T) @ (1.0 + theta))
-        else:
-            F = problem.root / np.sqrt(self._psi)
-            Y = (F @ U) * (s / (1.0 + theta))
-            fit = float(np.sum((F - (Y * s) @ U.T) ** 2) + np.sum(Y**2))
-        logdet = logs + float(np.log1p(theta).sum())
-        return 0.5 * problem.n * float(problem.constant + logdet + fit)
-
-    @cached_property
-    def _counts(self) -> Array:  # type: ignore[override]
-        return np.full(self._noise.k, float(self._problem.n))
-
-    @cached_property
-    def _pull(self) -> Array:  # type: ignore[override]
-        return np.asarray(self._problem.n * (self._sums.Cxy - self._loadings @ self._sums.Cyy))
-
-    @cached_property
-    def _left(self) -> Array:  # type: ignore[override]
-        M, sums, problem = self._loadings, self._sums, self._problem
-        fit = problem.variances - 2.0 * inner(M, sums.Cxy) + inner(M @ sums.Cyy, M)
-        return problem.n * fit
 
     def _changes(self, V: Array, relative: Array) -> tuple[Array, Array]:
-        """With dK = dM'B + M'dB, dE = -E dK E and dA = dB E + B dE."""
-        M, sums, E, n = self._loadings, self._sums, self._sums.E, self._problem.n
-        dM = self._problem.manifold.split(V)[0]
-        B = M / self._psi[:, None]
-        dB = dM / self._psi[:, None] - B * relative[:, None]
-        dK = dM.T @ B + M.T @ dB
-        dA = (dB - sums.A @ dK) @ E
-        dCxy, beside = self._problem.C @ dA, dA.T @ sums.Cxy
-        dCyy = beside + beside.T - E @ dK @ E
-        dpull = n * (dCxy - dM @ sums.Cyy - M @ dCyy)
-        dleft = n * (inner(M @ dCyy, M) - 2.0 * inner(M, dCxy)) - 2.0 * inner(dM, self._pull)
-        return dpull, dleft
+        """The derivatives of pull and left along V, which changes psi by psi * relative.
 
-    def regressions(self) -> Regressions:
-        n, sums = self._problem.n, self._sums
-        return Regressions(
-            n * sums.Cyy[None], n * sums.Cxy, n * self._problem.variances, self._counts
-        )
+        With dK_i = dM'B + M'dB over the observed columns, dV_i = -V_i dK_i V_i.
+        """
+        psi, M, r = self._psi, self._loadings, self._problem.r
+        posterior, rows = self._posterior, self._rows
+        dM, _, *of_mean = self._problem.manifold.split(V)
+        dB = dM / psi[:, None] - posterior.B * relative[:, None]
+        dK = over_columns(rows.patterns, outer(dM, posterior.B) + outer(M, dB))
+        dspread = posterior.summed(-posterior.V @ dK @ posterior.V)
+        weighted = posterior.deviation @ dB
+        ones = [rows.ones for _ in of_mean]
+        for dmean in of_mean:
+            weighted -= rows.ones * (rows.mask @ (dmean * posterior.B))
+        dy = rows.times(posterior.V, weighted - rows.times(dK, posterior.y))
+        # The derivative of the residuals is -AB', where A and B are the following two matrices.
+        A, B = np.hstack([posterior.y, *ones, dy]), np.hstack([dM, *of_mean, M])
+        of_R = posterior.residual.T @ A
+        dpull = -rows.products(A, B)[:, : A.shape[1] - r]
+        dpull[:, :r] += of_R[:, -r:] - times(dspread, M) - times(posterior.spread, dM)
+        dleft = inner(M, times(dspread, M) + 2.0 * times(posterior.spread, dM))
+        return dpull, dleft - 2.0 * inner(of_R, B)
 
+    def _joined(self, both: Array, t: Array) -> Array:
+        """Return the vector of derivatives in the coefficients b, (M, mean) or M alone, and t."""
+        M, mean = both[:, : self._problem.r], both[:, self._problem.r :]
+        return self._problem.manifold.join([M, t, mean] if mean.size else [M, t])
 
-def inner(A: Array, B: Array) -> Array:
-    """Return the inner products a_j'b_j of the rows of A and B."""
-    return np.einsum("jk,jk->j", A, B)
+    @property
+    def expected(self) -> Array:
+        """Sum over the rows of E[(1, x)(1, x)' | observed entries]."""
+        return self._posterior.expected()
+
+    def regressed(self, variances: Array) -> Array:
+        """Return the EM step for complete rows, with M by regression on the factors y.
+
+        The variance psi_j is the mean square of column j's residuals, or of all residuals if tied.
+        """
+        noise, n, y = self._noise, self._rows.n, self._posterior.y
+        targets = self._rows.Z.T @ y
+        M = np.linalg.solve(y.T @ y + n * self._posterior.V[0], targets.T).T
+        psi = noise.gather(variances - inner(M, targets) / n)
+        psi /= noise.k + noise.further if noise.tied else 1
+        return self._joined(M, noise.coordinate(psi))
 
 
 @dataclass(frozen=True)
@@ -326,7 +277,7 @@ class Factors(FactorLikelihood):
 
     The value refers to the user's d columns; d - k directions outside have no variance.
 
-    - C: covariance in the solver's coordinates, an array or an operator for products C @ V
+    - C: covariance in the solver's coordinates
     - variances (k,): diagonal of C
     """
 
@@ -337,13 +288,21 @@ class Factors(FactorLikelihood):
     def constant(self) -> float:
         return self.d * math.log(2 * math.pi) + 2.0 * float(np.log(self.scale).sum())
 
-    @cached_property
-    def root(self) -> Array | None:
-        """Factor F of the covariance, F'F = C; None if only products with C are available."""
-        return scaled_factor(self.C) if isinstance(self.C, np.ndarray) else None
+    @property
+    @abstractmethod
+    def root(self) -> Any:
+        """Rows Z with the covariance Z'Z/n, (m, k): an array or a linear operator."""
 
-    def at(self, M: Array) -> FactorPoint:
-        return self._points.at(M, partial(FactorPoint, self))
+    @cached_property
+    def _rows(self) -> Observed:
+        return Observed.complete(self.root, self.n)
+
+    def at(self, M: Array) -> LikelihoodPoint:
+        return self._points.at(M, partial(LikelihoodPoint, self, self._rows))
+
+    def em_step(self, M: Array) -> Array:
+        """Return the next iterate of EM."""
+        return self.at(M).regressed(self.variances)
 
     def numbers(self, M: Array, axes: Axes, seen: Sequence[Variation | None]) -> dict[str, Array]:
         """Return scores, and each factor's gain of likelihood n/2 (theta_k - log(1 + theta_k))."""
@@ -394,83 +353,6 @@ def check_rank(r: int, rank: int) -> None:
         )
 
 
-class IncompletePoint(LikelihoodPoint):
-    """The negative log-likelihood of the observed entries at the point (M, t, mean).
-
-    With posterior means y_i, covariances V_i and residuals R_i of the rows, the sums of the
-    gradient are pull_j = sum_i R_ij (y_i, 1) - (V_i M_j, 0) and left_j = sum_i R_ij^2 + M_j'V_iM_j.
-    A Hessian product costs O(n d r), plus O(p d r^2) for p patterns of missing entries.
-    """
-
-    _problem: ObservedTerm
-
-    def __init__(self, problem: ObservedTerm, observed: Observed, M: Array) -> None:
-        super().__init__(problem, M)
-        self._observed = observed
-        self._mean = problem.manifold.split(M)[2]
-
-    @cached_property
-    def _posterior(self) -> Posterior:
-        return Posterior(self._observed, self._mean[:, 0], self._loadings, self._psi)
-
-    @cached_property
-    def value(self) -> float:
-        if not self._bounded:
-            return math.inf
-        constant = float(self._counts @ np.log(self._problem.scale))
-        return constant - self._posterior.log_likelihood
-
-    @property
-    def _counts(self) -> Array:  # type: ignore[override]
-        return self._observed.counts
-
-    @cached_property
-    def _pull(self) -> Array:  # type: ignore[override]
-        posterior = self._posterior
-        pull = posterior.residual.T @ np.hstack([posterior.y, self._observed.ones])
-        pull[:, :-1] -= times(posterior.spread, self._loadings)
-        return pull
-
-    @cached_property
-    def _left(self) -> Array:  # type: ignore[override]
-        posterior, M = self._posterior, self._loadings
-        spread = inner(M, times(posterior.spread, M))
-        return np.asarray(np.sum(posterior.residual**2, axis=0) + spread)
-
-    def _changes(self, V: Array, relative: Array) -> tuple[Array, Array]:
-        """With dV_i = -V_i dK_i V_i."""
-        psi, M, r = self._psi, self._loadings, self._problem.r
-        posterior, observed = self._posterior, self._observed
-        dM, _, dmean = self._problem.manifold.split(V)
-        dB = dM / psi[:, None] - posterior.B * relative[:, None]
-        dK = over_columns(observed.patterns, outer(dM, posterior.B) + outer(M, dB))
-        dspread = posterior.summed(-posterior.V @ dK @ posterior.V)
-        weighted = posterior.deviation @ dB
-        weighted -= observed.ones * (observed.mask @ (dmean * posterior.B))
-        dy = observed.times(posterior.V, weighted - observed.times(dK, posterior.y))
-        # The derivative of the residuals is -AB', where A and B are the following two matrices.
-        rows = np.hstack([posterior.y, observed.ones, dy])
-        columns = np.hstack([dM, dmean, M])
-        of_R = posterior.residual.T @ rows
-        dpull = -observed.products(rows, columns)[:, : r + 1]
-        dpull[:, :r] += of_R[:, r + 1 :] - times(dspread, M) - times(posterior.spread, dM)
-        dleft = inner(M, times(dspread, M) + 2.0 * times(posterior.spread, dM))
-        return dpull, dleft - 2.0 * inner(of_R, columns)
-
-    def regressions(self) -> Regressions:
-        posterior, observed, r = self._posterior, self._observed, self._problem.r
-        z = np.hstack([posterior.y, observed.ones])
-        moments = over_columns(observed.mask.T, outer(z, z))
-        moments[:, :r, :r] += posterior.spread
-        squares = np.sum(observed.Z**2, axis=0)
-        return Regressions(moments, observed.Z.T @ z, squares, observed.counts)
-
-    @property
-    def expected(self) -> Array:
-        """Sum over the rows of E[(1, x)(1, x)' | observed entries]."""
-        return self._posterior.expected(self._mean[:, 0])
-
-
 @dataclass(frozen=True)
 class ObservedTerm(TermOfPoints):
     """Negative log-likelihood of the observed entries of a chunk of rows."""
@@ -490,27 +372,19 @@ class ObservedTerm(TermOfPoints):
         """Return the observed entries of a chunk of rows, in the solver's coordinates."""
         return Observed.of((rows - self.mean) / self.scale, weights)
 
-    def points(self, M: Array, rows: Samples, *beside: Cells) -> Iterator[IncompletePoint]:
+    def points(self, M: Array, rows: Samples, *beside: Cells) -> Iterator[LikelihoodPoint]:
         for where, block in rows.blocks():
             weights = None if rows.weights is None else rows.weights[where]
-            yield IncompletePoint(self, self.observed(block, weights), M)
+            yield LikelihoodPoint(self, self.observed(block, weights), M)
 
     def expected(self, M: Array, rows: Samples) -> Array:
         return np.sum([point.expected for point in self.points(M, rows)], axis=0)
 
-    def regressions(self, M: Array, rows: Samples) -> Regressions:
-        return reduce(Regressions.merge, (p.regressions() for p in self.points(M, rows)))
-
 
 class IncompleteSums(SumPoint):
-    """Likelihood by sums over chunks; each step of EM is a pass over the rows."""
+    """Likelihood by sums over chunks."""
 
     _problem: IncompleteFactors
-
-    def improved(self) -> Array:
-        problem = self._problem
-        of_rows = partial(problem.term.regressions, self.M)
-        return problem.samples.reduce(of_rows, Regressions.merge).improved(problem)
 
     @property
     def expected(self) -> Array:
@@ -540,22 +414,29 @@ class IncompleteFactors(FactorLikelihood, InParts):
     def _points(self) -> Remembered[Any]:
         return Remembered() if self.in_memory is None else Remembered(2)
 
-    def at(self, M: Array) -> IncompletePoint | IncompleteSums:
+    def at(self, M: Array) -> LikelihoodPoint | IncompleteSums:
         if self.in_memory is None:
             return self._points.at(M, partial(IncompleteSums, self))
-        return self._points.at(M, partial(IncompletePoint, self.term, self.in_memory))
+        return self._points.at(M, partial(LikelihoodPoint, self.term, self.in_memory))
 
     def imputed(self, M: Array) -> Array | None:
         """Return the EM iterate whose only hidden variables are the missing entries."""
+        try:
+            return self._after_imputation(M, lambda complete, N: complete.improved(N))
+        except SingularError:
+            return None
+
+    def em_step(self, M: Array) -> Array:
+        """Return the EM iterate whose hidden variables are the missing entries and the factors."""
+        return self._after_imputation(M, lambda complete, N: complete.em_step(N))
+
+    def _after_imputation(self, M: Array, step: Callable[[Factors, Array], Array]) -> Array:
+        """Return the mean of the completed rows, and M and t after a step for their covariance."""
         moments = self.at(M).expected
         loadings, t, _ = self.manifold.split(M)
         mean = moments[0, 1:] / self.n
-        C = moments[1:, 1:] / self.n - np.outer(mean, mean)
-        try:
-            complete = self.filled.of_covariance(C)
-        except SingularError:
-            return None
-        better = complete.improved(complete.manifold.join([loadings, t]))
+        complete = self.filled.of_covariance(moments[1:, 1:] / self.n - np.outer(mean, mean))
+        better = step(complete, complete.manifold.join([loadings, t]))
         return self.manifold.join([*complete.manifold.split(better), mean[:, None]])
 
     def specialist(self) -> Imputation | None:
@@ -628,100 +509,65 @@ def incomplete(
         raise DataError(
             f"{samples.name} is sparse and has missing values (NaN); pass {samples.name}.toarray()"
         )
-    entries = samples.reduce(_entries, Entries.merge)
-    mean = entries.checked_mean(samples.name, r)
-    rows = Filled.of(samples, mean) if samples.in_pieces else _filled(mean, samples)
-    filled = objective.bind(Data((rows,)), r)
+    counts, sums, of_rows = samples.reduce(_entries, _merged_entries)
+    per_row = np.concatenate(of_rows)
+    for what, seen in (("row", per_row), ("column", counts)):
+        if len(empty := np.flatnonzero(seen == 0)):
+            raise DataError(
+                f"{samples.name} has {len(empty)} {what}(s) with only missing entries (NaN), the "
+                f"first is {what} {empty[0]}; drop each such {what}"
+            )
+    if r >= (most := int(per_row.max())):
+        raise SingularError(
+            f"no row has more than {most} observed entries, so that r = {r} factors fit every row "
+            f"without noise; expected r < {most}"
+        )
+    mean, entries = sums / counts, len(per_row) * samples.d
+    fill = partial(_filled, mean)
+    names = samples.feature_names, samples.name
+    rows = Filled(samples, *names, marks=samples.marks, making=fill)
+    filled = objective.bind(Data((rows if samples.in_pieces else fill(samples),)), r)
     assert isinstance(filled, Factors)
-    n, missing = entries.rows, entries.rows * samples.d - entries.entries
-    note = f"{missing} of {n * samples.d} entries are missing and do not enter the likelihood"
+    missing = entries - int(per_row.sum())
+    note = f"{missing} of {entries} entries are missing and do not enter the likelihood"
     scale, noise = filled.scale, Noise(samples.d, tied, floor)
     term, observed = ObservedTerm(mean, scale, noise, r), None
     if not samples.in_pieces:
         observed = term.observed(samples.dense(), samples.weights).compressed()
-    views = (View(mean, ColumnScaling(scale), (note,)),)
     return IncompleteFactors(
         objective,
-        views,
+        (View(mean, ColumnScaling(scale), (note,)),),
         filled,
         samples,
         term,
         observed,
         noise=noise,
         r=r,
-        n=entries.weight,
+        n=samples.weight,
         scale=scale,
     )
 
 
-class Entries(NamedTuple):
-    """Counts and sums of the observed entries of some rows.
-
-    - rows, weight: number of rows, and sum of weights
-    - entries, counts, sums (d,): number of entries, sum of weights and weighted sum of each column
-    - empty, first: number of rows without entries, and index of the first one
-    - most: largest number of observed entries in a row
-    """
-
-    rows: int
-    weight: float
-    entries: int
-    counts: Array
-    sums: Array
-    empty: int
-    first: int
-    most: int
-
-    def merge(self, later: Entries) -> Entries:
-        sums = Entries._make(map(add, self, later))
-        first = self.first if self.empty else self.rows + later.first
-        return sums._replace(first=first, most=max(self.most, later.most))
-
-    def checked_mean(self, name: str, r: int) -> Array:
-        """Return the mean of each column; refuse empty rows and columns, and too large an r."""
-        unseen = self.counts == 0
-        columns = int(unseen.sum()), int(np.argmax(unseen))
-        for what, count, first in (("row", self.empty, self.first), ("column", *columns)):
-            if count:
-                raise DataError(
-                    f"{name} has {count} {what}(s) with only missing entries (NaN), the first is "
-                    f"{what} {first}; drop each such {what}"
-                )
-        if r >= self.most:
-            raise SingularError(
-                f"no row has more than {self.most} observed entries, so that r = {r} factors fit "
-                f"every row without noise; expected r < {self.most}"
-            )
-        return self.sums / self.counts
+# Weights and weighted sums of each column's observed entries, and numbers of entries in the rows.
+Entries: TypeAlias = tuple[Array, Array, list[Array]]
 
 
 def _entries(piece: Samples) -> Entries:
-    found = []
-    for where, block in piece.blocks():
-        there = ~np.isnan(block)
-        w = np.ones(len(block)) if piece.weights is None else piece.weights[where]
-        of_rows, sums = there.sum(axis=1), w @ np.where(there, block, 0.0)
-        size, empty = (len(block), float(w.sum()), int(of_rows.sum())), of_rows == 0
-        rest = int(empty.sum()), int(np.argmax(empty)), int(of_rows.max())
-        found.append(Entries(*size, w @ there, sums, *rest))
-    return reduce(Entries.merge, found)
+    X = piece.dense()
+    there = ~np.isnan(X)
+    w = np.ones(len(X)) if piece.weights is None else piece.weights
+    return w @ there, w @ np.where(there, X, 0.0), [there.sum(axis=1)]
+
+
+def _merged_entries(earlier: Entries, later: Entries) -> Entries:
+    return earlier[0] + later[0], earlier[1] + later[1], earlier[2] + later[2]
 
 
 @dataclass(frozen=True, eq=False)
 class Filled(MadeSamples):
     """Samples whose missing entries are replaced by given values when rows are read."""
 
-    numbers: Array = field(default_factory=lambda: np.zeros(0))
-
-    @classmethod
-    def of(cls, samples: Samples, numbers: Array) -> Filled:
-        return cls(
-            samples, samples.feature_names, samples.name, marks=samples.marks, numbers=numbers
-        )
-
-    @property
-    def making(self) -> Callable[[Samples], Samples]:
-        return partial(_filled, self.numbers)
+    making: Callable[[Samples], Samples] = Samples.in_memory
 
 
 def _filled(numbers: Array, piece: Samples) -> Samples:

@@ -33,6 +33,7 @@ from ldr.solvers.linalg.rounding import VALUE_ROUNDING
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_array
+    from scipy.sparse.linalg import LinearOperator
 
 
 Rows = TypeVar("Rows", "csr_array", Array)
@@ -345,6 +346,25 @@ class Correlations:
         found = self.C @ (V / self.deviations[:, None])
         found /= self.deviations[:, None]
         return found
+
+    @property
+    def rows(self) -> LinearOperator:
+        """Rows Z with Z'Z/n = C; `squares` has the sums of squares of the columns."""
+        from scipy.sparse.linalg import LinearOperator
+
+        centred, scale = self.C.left, self.deviations[:, None]
+        root = np.sqrt(centred.counts)[:, None]
+
+        def times(V: Array) -> Array:
+            return root * centred.times(V / scale)
+
+        def back(Y: Array) -> Array:
+            return centred.back(root * Y) / scale
+
+        shape = centred.n, centred.k
+        rows = LinearOperator(shape, times, matmat=times, rmatmat=back, dtype=np.float64)
+        rows.squares = np.full(centred.k, centred.weight)
+        return rows
 
     def top_weighted(self, weights: Array, r: int) -> tuple[Array, Array]:
         """Return the top r eigenvalues, descending, and eigenvectors of wCw, w = diag(weights).

@@ -59,7 +59,7 @@ def test_a_step_of_em_is_that_of_the_textbook():
     YY = n * s2 * np.linalg.inv(K) + Y.T @ Y
     new = Z.T @ Y @ np.linalg.inv(YY)
     noise = np.sum(Z**2) - 2 * np.trace(Z @ new @ Y.T) + np.trace(new.T @ new @ YY)
-    found, log_noise = problem.manifold.split(problem.at(point).improved())
+    found, log_noise = problem.manifold.split(problem.em_step(point))
     np.testing.assert_allclose(found, new, rtol=1e-10)
     assert np.exp(log_noise[0, 0]) == pytest.approx(noise / (n * d), rel=1e-10)
 
