@@ -109,7 +109,8 @@ def dimension(
     - "ladle", for methods solved by eigenvectors: the number k with the least sum of two terms: the
       eigenvalue after the k-th, and the mean of 1 - |det(B'B*)| over bootstrap samples. B and B*
       are orthonormal bases of the first k directions, of the data and of a bootstrap sample. Each
-      term is divided by 1 plus its sum over k.
+      term is divided by 1 plus its sum over k. The eigenvalues of phd are divided by the standard
+      deviation of y and squared.
     - "bic": the least Bayesian information criterion, for methods with a likelihood (ppca, fa);
       r = 0, the model of independent columns, is a candidate if no values are missing.
     - "folds": `ldr.path` scores each r on held-out samples, and `rule` selects r. If the method
@@ -269,6 +270,8 @@ def _by_ladle(objective: Objective, null: Null, most: int, rng: np.random.Genera
     (basis,), bases = (np.linalg.qr(maps)[0] for maps in scaled)
     overlaps = basis.T @ bases
     candidates, (values,) = np.arange(last + 1), own.sizes
+    if objective.name == "phd":  # the ladle needs a matrix without negative eigenvalues or units
+        values = (values / np.std(np.asarray(null.y, dtype=np.float64))) ** 2
     spans = [np.abs(np.linalg.det(overlaps[:, :k, :k])) for k in candidates[1:]]
     spread = np.array([0.0, *(np.mean(1.0 - same) for same in spans)])
     scores = spread / (1.0 + np.sum(spread)) + values / (1.0 + np.sum(values))

@@ -523,6 +523,15 @@ def test_the_ladle_draws_whole_groups():
     assert np.abs(by_groups - alone).max() < 0.5 * np.abs(by_rows - alone).max()
 
 
+@pytest.mark.parametrize("unit", [0.01, 1.0, 100.0])
+def test_the_ladle_of_phd_does_not_depend_on_the_unit_of_y(unit):
+    rng = np.random.default_rng(0)
+    X, noise = rng.standard_normal((300, 5)), rng.standard_normal(300)
+    planted = X[:, 0] ** 2 - X[:, 1] ** 2 + 0.5 * noise
+    found = [ldr.dimension("phd", X, unit * y, random_state=0).r for y in (noise, planted)]
+    assert found == [0, 2]
+
+
 def test_directions_of_save_are_counted_by_permutation():
     rng = np.random.default_rng(0)
     X = rng.standard_normal((200, 4))
