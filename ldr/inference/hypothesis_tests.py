@@ -393,7 +393,8 @@ def permutation_test(
         `null` does not fit the method, groups allow under 20 permutations, or X has distances
         between samples.
     ldr.errors.SingularError
-        Samples are so few that all permutations have equal values: give ridge= or shrinkage=.
+        All permutations have equal values: samples are few (give ridge= or shrinkage=), or the value
+        does not depend on what is permuted, as for principal-components-regression on y.
     ldr.errors.DataError
         As in `ldr.solve`, or groups that do not match the samples.
 
@@ -454,7 +455,8 @@ def permutation_test(
     else:
         p_values = _of_steps(hypothesis, steps, count, same)
     equal = np.abs(found.values - value) <= TIED * abs(value)
-    if equal.all() and getattr(objective, "ridge", None) == 0:
+    untested = p_values is None or np.isnan(p_values).all()
+    if equal.all() and (untested or getattr(objective, "ridge", None) == 0):
         raise _nothing_to_compare(objective, f"all {count} permutations have the value of the data")
     each = None if p_values is None else tuple([*p_values.tolist(), *[math.nan] * r][:r])
     error = math.sqrt(p * (1.0 - p) / count)
@@ -484,9 +486,11 @@ def _steps(objective: Objective, null: Null) -> tuple[Array, Array, Array] | Non
 
 def _nothing_to_compare(objective: Objective, why: str) -> SingularError:
     """Return the error for data with the same value in all permutations."""
+    ways = "give ridge= a positive value, take fewer columns, or more samples"
+    if not hasattr(objective, "ridge"):
+        ways = "take a smaller r, or a method whose value depends on what is permuted"
     return SingularError(
-        f"the null distribution of {objective.name} is a single value: {why}; give ridge= a "
-        "positive value, take fewer columns, or more samples"
+        f"the null distribution of {objective.name} is a single value: {why}; {ways}"
     )
 
 
@@ -533,7 +537,7 @@ def _of_numbers(found: Solutions, own: Solutions) -> Array | None:
         best, numbers, sense = found.values, own.values, own.objective.sense
     reached = [np.sum(_as_good(best, number, sense)) for number in numbers]
     same = np.abs(best[:, None] - numbers) <= TIED * np.abs(numbers)
-    return _increasing(reached, same.all(axis=0), len(best))
+    return _increasing(reached, np.logical_or.accumulate(same.all(axis=0)), len(best))
 
 
 def _increasing(reached: npt.ArrayLike, missing: npt.ArrayLike, count: int) -> Array:

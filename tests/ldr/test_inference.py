@@ -8,7 +8,7 @@ from sklearn.datasets import load_iris, load_linnerud, load_wine
 from sklearn.model_selection import GroupKFold
 
 import ldr
-from ldr.errors import ArgumentError, DataError
+from ldr.errors import ArgumentError, DataError, SingularError
 from ldr.inference.bootstrap import aligned
 from ldr.inference.hypothesis_tests import Null
 from ldr.inference.many import Chunk, optima
@@ -442,6 +442,18 @@ def test_slices_are_tested_by_the_moments_of_whitened_rows(name):
 def test_weights_are_refused():
     with pytest.raises(ArgumentError, match="all samples count alike: leave it out"):
         ldr.permutation_test("orthogonal-lda", WINE, 1, y=CLASSES, sample_weight=np.ones(178))
+
+
+def test_a_value_that_no_permutation_changes_is_no_evidence():
+    X = np.random.default_rng(0).standard_normal((30, 5))
+    with pytest.raises(
+        SingularError, match="single value: all 9 perm.*a method whose value depends"
+    ):
+        ldr.permutation_test(
+            "principal-components-regression", X, 2, y=X @ np.ones(5), permutations=9
+        )
+    by_direction = ldr.permutation_test("pca", X, 5, permutations=9, random_state=0)  # r = d
+    assert by_direction.p_values is not None and np.isfinite(by_direction.p_values).all()
 
 
 def test_tests_that_there_are_not():
