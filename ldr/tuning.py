@@ -57,6 +57,8 @@ class Tuning(Pickled):
         Result on all samples at the best parameters; P and mean apply to X before any scaling.
     kind : str
         Name and unit of the loss.
+    notes : tuple of str
+        Warnings about the folds.
     """
 
     parameters: dict[str, float | Array]
@@ -65,14 +67,16 @@ class Tuning(Pickled):
     solves: int
     result: Result
     kind: str = "loss"
+    notes: tuple[str, ...] = ()
 
     def __repr__(self) -> str:
         texts = {k: np.array2string(np.asarray(v), precision=4) for k, v in self.parameters.items()}
         found = ", ".join(f"{name} = {text}" for name, text in texts.items())
+        notes = "".join(f"\n  {note}" for note in self.notes)
         return (
             f"{found}: held-out {self.kind} {self.loss:.6g}, at first {self.history[0][1]:.6g}\n"
             f"  {len(self.history)} evaluations, {self.solves} solves; the parameters were chosen "
-            "by this loss: expect a larger loss of new samples"
+            f"by this loss: expect a larger loss of new samples{notes}"
         )
 
 
@@ -255,8 +259,8 @@ def tune(
         if first.shape != np.shape(one) or not (np.isfinite(first) & (first > 0)).all():
             expected = f"{np.size(one)} positive numbers" if np.ndim(one) else "a positive number"
             raise ArgumentError(f"initial {name} is {given!r}, expected {expected}")
-    splits = Folds.of(sampled, folds, random_state).parts
-    parts = [(sampled.part(training), sampled.part(held)) for training, held in splits]
+    splits = Folds.of(sampled, folds, random_state)
+    parts = [(sampled.part(training), sampled.part(held)) for training, held in splits.parts]
     used = _loss(loss, sampled.data.y)
     ends = np.cumsum([value.size for value in at_first.values()])
     history: list[tuple[dict[str, Array], float]] = []
@@ -288,7 +292,8 @@ def tune(
         result = undone(result, (1.0 / scales,))
     found = {name: each if each.ndim else float(each) for name, each in best.items()}
     kind = "loss" if callable(used) else LOSSES[used][1]
-    return Tuning(found, value, tuple(history), len(history) * len(parts), result, kind)
+    solves, notes = len(history) * len(parts), tuple(splits.notes)
+    return Tuning(found, value, tuple(history), solves, result, kind, notes)
 
 
 def _loss(loss: str | Loss | None, y: PerRow) -> str | Loss:

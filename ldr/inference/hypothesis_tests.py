@@ -393,8 +393,8 @@ def permutation_test(
         `null` does not fit the method, groups allow under 20 permutations, or X has distances
         between samples.
     ldr.errors.SingularError
-        All permutations have equal values: samples are few (give ridge= or shrinkage=), or the value
-        does not depend on what is permuted, as for principal-components-regression on y.
+        All permutations have equal values: samples are few (give ridge= or shrinkage=), or the
+        value does not depend on what is permuted, such as y for principal-components-regression.
     ldr.errors.DataError
         As in `ldr.solve`, or groups that do not match the samples.
 
@@ -717,10 +717,11 @@ def _of_correlations(d: Array, n: int, p: int, q: int) -> list[Statistic]:
 
 def _of_slices(objective: SIR | SAVE, null: Null) -> list[Statistic]:
     """Test sir or save, using all d directions."""
-    X, (n, d) = null.views[0], null.views[0].shape
+    X = _whitened(null.views[0] - null.views[0].mean(axis=0), 0.0)  # columns may be collinear
+    n, d = X.shape
     codes = sliced(np.asarray(null.y), n, objective.slices)
     P = np.asarray(solve(objective, X, d, y=null.y, certify=False).P)
-    scores = (X - X.mean(axis=0)) @ P.T
+    scores = X @ P.T
     slices, shares = [scores[codes == h] for h in range(codes.max() + 1)], np.bincount(codes) / n
     groups = len(slices)
     if isinstance(objective, SIR):

@@ -199,3 +199,12 @@ def test_samples_without_a_label_are_not_part_of_the_loss():
     found = ldr.tune("semi-supervised-da", standardised(X), 2, start, y=y, evaluations=2, **options)
     path = ldr.path("semi-supervised-da", standardised(X), [2], y=y, mu=0.1, **options)
     assert found.history[0][1] == pytest.approx(path.numbers["log_loss"][0], rel=1e-9)
+
+
+def test_a_splitter_that_divides_groups_is_noted():
+    groups = np.repeat(np.arange(20), 5)
+    X, y = np.random.default_rng(0).standard_normal((20, 3))[groups], groups % 2
+    options = {"y": y, "groups": groups, "evaluations": 1}
+    divided = ldr.tune("lda", X, 1, {"ridge": 0.1}, folds=SHUFFLED, **options)
+    assert "groups= has no effect" in repr(divided)
+    assert not ldr.tune("lda", X, 1, {"ridge": 0.1}, folds=4, **options).notes
