@@ -1,4 +1,4 @@
-"""Demixed principal components: the definition, and an analysis of variance."""
+"""Demixed principal components: the reduced-rank fit of each part, and bad factors."""
 
 import numpy as np
 import pytest
@@ -37,37 +37,6 @@ def test_it_is_the_reduced_rank_fit_of_a_part(of):
     np.testing.assert_allclose(result.P, result.M.T @ A, atol=1e-10)
     assert result.parameters["explained_share"] == pytest.approx(value / np.sum(added**2))
     assert result.certificate.kind == "global"
-
-
-def test_without_a_ridge_no_fit_of_that_rank_is_closer():
-    result = ldr.solve("dpca", X, 2, y=Y)
-    added = part(((0,),))
-    left = np.sum((added - result.M @ result.P @ (X - X.mean(axis=0)).T) ** 2)
-    assert left == pytest.approx(np.sum(added**2) - result.value, rel=1e-10)
-    rng = np.random.default_rng(0)
-    for _ in range(3):
-        E = 0.05 * rng.standard_normal((2, D, 2))
-        other = added - (result.M + E[0]) @ (result.P + E[1].T) @ (X - X.mean(axis=0)).T
-        assert np.sum(other**2) > left
-
-
-def test_rows_may_be_trials_in_any_order_and_labels_may_be_words():
-    trials = np.repeat(X, 3, axis=0) + 0.1 * RNG.standard_normal((3 * len(X), D))
-    labels = np.repeat(Y, 3, axis=0)
-    order = RNG.permutation(len(trials))
-    words = np.char.add("level ", labels.astype(str))
-    one = ldr.solve("dpca", trials, 2, y=labels)
-    other = ldr.solve("dpca", trials[order], 2, y=words[order])
-    assert one.value == pytest.approx(other.value, rel=1e-10)
-    np.testing.assert_allclose(one.P, other.P, atol=1e-9)
-
-
-def test_one_factor_is_the_class_means():
-    """X_f has the class means, so that without noise within classes M is their pca."""
-    y = np.repeat(np.arange(3), 10)
-    rows = RNG.standard_normal((3, 4))[y]
-    result = ldr.solve("dpca", rows, 2, y=y)
-    assert result.value == pytest.approx(np.sum((rows - rows.mean(axis=0)) ** 2), rel=1e-10)
 
 
 @pytest.mark.parametrize(

@@ -46,20 +46,6 @@ def test_a_planted_rotation_is_found(seed, skew):
     assert w == pytest.approx(FREQUENCY, rel=0.03)
 
 
-def test_without_noise_everything_is_exact():
-    X, plane = rotating(0, noise=0.0)
-    result = ldr.solve("dynamics", X + 5.0, 2, derivatives=None)
-    # the mean of a sampled circle is not quite its centre
-    assert sine(result.M, plane) < 1e-7
-    turns = 20
-    n = round(2 * np.pi * turns / FREQUENCY)
-    t = 2 * np.pi * turns * np.arange(n) / n
-    circle = np.stack([np.cos(t), np.sin(t)], axis=1) @ plane.T
-    result = ldr.solve("dynamics", circle, 2)
-    assert frequency(result.parameters["D"]) == pytest.approx(2 * np.pi * turns / n, rel=1e-10)
-    assert result.value < 1e-12 * np.sum(np.diff(circle, axis=0) ** 2)
-
-
 @pytest.mark.parametrize("given", [False, True])
 def test_value_and_dynamics_are_those_of_least_squares(given):
     X = real_data.stocks()
@@ -76,51 +62,12 @@ def test_value_and_dynamics_are_those_of_least_squares(given):
     assert problem.reported(problem.at(M).value) == pytest.approx(error, rel=1e-10)
 
 
-def test_skew_dynamics_are_the_best_of_the_skew_ones():
-    X = real_data.stocks()
-    problem = Dynamics(skew=True).bind(Data((as_samples(X),)), 3)
-    M = problem.random_point(np.random.default_rng(0))
-    centred = X - X.mean(axis=0)
-    Y, moves = (centred[1:] + centred[:-1]) / 2 @ M, np.diff(X, axis=0)
-    basis = []
-    for i, j in ((0, 1), (0, 2), (1, 2)):
-        E = np.zeros((3, 3))
-        E[i, j], E[j, i] = 1.0, -1.0
-        basis.append(E)
-    columns = np.stack([(Y @ E.T).ravel() for E in basis], axis=1)
-    weights = np.linalg.lstsq(columns, (moves @ M).ravel(), rcond=None)[0]
-    D = sum(w * E for w, E in zip(weights, basis, strict=True))
-    np.testing.assert_allclose(problem.parameters(M)["D"], D, rtol=1e-9, atol=1e-12)
-    error = np.sum((moves - Y @ D.T @ M.T) ** 2)
-    assert problem.reported(problem.at(M).value) == pytest.approx(error, rel=1e-10)
-
-
-@pytest.mark.parametrize("skew", [False, True])
-def test_the_bound_holds_and_is_reached_by_all_dimensions(skew):
-    X = real_data.stocks()
-    d = X.shape[1]
-    for r in (1, 3, d):
-        problem = Dynamics(skew=skew).bind(Data((as_samples(X),)), r)
-        for seed in range(5):
-            M = problem.random_point(np.random.default_rng(seed))
-            assert problem.certificate(M).gap >= -1e-12
-        assert (problem.certificate(M).kind == "global") == (r == d and not skew)
-
-
 def test_result_shows_the_dynamics_and_not_the_data():
     X, _ = rotating(0)
     result = ldr.solve("dynamics", X, 2, derivatives=np.gradient(X, axis=0))
     text = repr(result)
     assert "\n  D            [[" in text
     assert len(text) < 1500
-
-
-def test_new_rows_follow_the_dynamics():
-    X, _ = rotating(2, noise=0.05)
-    result = ldr.solve("dynamics", X[:300], 2)
-    Y, D = result.transform(X[300:]), result.parameters["D"]
-    moves, states = np.diff(Y, axis=0), (Y[1:] + Y[:-1]) / 2
-    assert np.sum((moves - states @ D.T) ** 2) < 0.05 * np.sum(moves**2)
 
 
 def test_bad_arguments():
