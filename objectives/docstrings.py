@@ -137,6 +137,9 @@ def _section(lines: list[str], section: str = "Parameters") -> tuple[int, int]:
     if section not in lines:
         return len(lines), len(lines)
     first = last = lines.index(section) + 2
-    while last < len(lines) and (not lines[last] or lines[last][0] == " " or " :" in lines[last]):
+    indented = [line.startswith(" ") for line in (*lines, "")]
+    while last < len(lines) and (
+        not lines[last] or indented[last] or indented[last + 1] or " :" in lines[last]
+    ):
         last += 1
     return first, last

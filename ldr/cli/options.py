@@ -77,7 +77,8 @@ draws : NUMBER
 cluster : ADDRESS
     Address of a Dask scheduler, whose workers read the files.
 out : FILE
-    The projected samples: .csv, .tsv, .parquet or .npy; `solve` also with the map: .npz, .mat.
+    The projected or imputed samples: .csv, .tsv, .parquet or .npy; `solve` also with the map: .npz,
+    .mat.
 plot : FILE
     The plot: .png, .pdf or .svg.
 report : FILE
@@ -240,13 +241,13 @@ def with_options(verb: Callable[..., None], arguments: Sequence[str] = ()) -> Ca
         import ldr
 
         function = "permutation_test" if verb.__name__ == "test" else verb.__name__
-        further = _of_signature(getattr(ldr, function), f"{ldr.solve.__doc__}", taken)
+        further = _of_signature(getattr(ldr, function), (ldr.path, ldr.solve), taken)
         taken |= {each.name for each in further}
     if arguments and "param" in taken:
         from ldr.objectives.registry import REGISTRY
 
         method = next((REGISTRY[name] for name in arguments if name in REGISTRY), None)
-        own = [] if method is None else _of_signature(method, "", taken)
+        own = [] if method is None else _of_signature(method, (), taken)
 
     @wraps(verb)
     def called(**given: Argument) -> None:
@@ -288,10 +289,15 @@ def _kind(each: inspect.Parameter) -> Any:
 
 
 def _of_signature(
-    function: Callable[..., Any], text: str, taken: set[str]
+    function: Callable[..., Any], others: Sequence[Callable[..., Any]], taken: set[str]
 ) -> list[inspect.Parameter]:
-    """Parameters of a function as options, with help from its docstring or from another text."""
-    entries, found = {**described(text), **described(function.__doc__)}, []
+    """Parameters of a function as options, with help from its docstring or those of others."""
+    entries: dict[str, str] = {}
+    found: list[inspect.Parameter] = []
+    for documented in (function, *others):
+        for name, entry in described(documented.__doc__).items():
+            if not re.search(r"\n +As in `ldr\.\w+`\.$", entry):
+                entries.setdefault(name, entry)
     for each in inspect.signature(function).parameters.values():
         if each.name in taken or each.default is each.empty or each.kind is each.VAR_KEYWORD:
             continue

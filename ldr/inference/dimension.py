@@ -128,11 +128,13 @@ def dimension(
     objective, X, y
         As in `ldr.solve`.
     method : {"auto", "permutation", "ladle", "bic", "folds", "parallel"}
+        Rule that chooses the number of directions.
     most : int, optional
         Largest candidate; by default the largest allowed r, for "bic" and "folds" at most ten.
     level : float
         Significance level for "permutation" and "parallel", between 0 and 1.
     permutations : int
+        Number of permutations.
     folds : int or splitter of scikit-learn
         As in `ldr.path`.
     rule : {"best", "one-standard-error"}, optional

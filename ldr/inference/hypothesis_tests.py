@@ -345,6 +345,7 @@ def permutation_test(
     objective, X, r, y
         As in `ldr.solve`; the samples are loaded into memory.
     permutations : int
+        Number of permutations.
     null : {"auto", "rows", "within", "groups", "shift"}
         Kind of permutation. If the method uses y, y is permuted. If X has several views, the
         samples of all views but the first are permuted. If X has a background, samples and

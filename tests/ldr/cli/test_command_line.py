@@ -1,6 +1,7 @@
 """The command `ldr`, run as a process."""
 
 import importlib
+import inspect
 import json
 import os
 import signal
@@ -15,8 +16,8 @@ from sklearn.model_selection import LeaveOneOut
 
 import ldr
 from ldr import files
-from ldr.cli.app import main, methods
-from ldr.cli.options import names_of_methods
+from ldr.cli.app import _VERBS, main, methods
+from ldr.cli.options import names_of_methods, with_options
 from tests.ldr.conftest import run
 from tests.real_data import breast_cancer, standardised, wine
 
@@ -82,6 +83,13 @@ def test_version(tmp_path):
 def test_help_names_the_demo_and_succeeds(arguments, call, tmp_path):
     done = call(*arguments, folder=tmp_path)
     assert done.returncode == 0 and "demo" in done.stdout and done.stderr == ""
+
+
+@pytest.mark.parametrize("verb", _VERBS)
+def test_every_option_has_a_help_text(verb):
+    options = inspect.signature(with_options(verb, ["orthogonal-lda"])).parameters
+    helps = {name: each.annotation.__metadata__[0].help for name, each in options.items()}
+    assert [n for n, help in helps.items() if len(help) < 10 or "As in `ldr.path`" in help] == []
 
 
 X, labels = wine()
