@@ -16,7 +16,14 @@ from ldr.objectives import registry
 from ldr.objectives.data.array_types import is_annotated, is_labelled
 from ldr.objectives.data.data import Data, Samples
 from ldr.objectives.data.opening import as_samples, brought, with_columns
-from ldr.objectives.data.sample_metadata import CodedLabels, Marks, as_array, as_trials, as_weights
+from ldr.objectives.data.sample_metadata import (
+    CodedLabels,
+    Marks,
+    as_array,
+    as_trials,
+    as_weights,
+    check_discrete,
+)
 from ldr.objectives.data.sources import Stack
 from ldr.objectives.data.stored import AccumulatedSamples, side_by_side
 from ldr.objectives.objective import Objective
@@ -207,6 +214,12 @@ def data_in_order(
 ) -> Data:
     """Validate data that `in_order` has aligned; see `opened`."""
     listed = isinstance(X, list)
+    single = objective.views == 1 and Need.BACKGROUND not in objective.needs
+    if single and isinstance(X, tuple) and all(getattr(view, "ndim", 0) == 2 for view in X):
+        raise DataError(
+            f"objective {objective.name!r} takes one matrix X, got a tuple of {len(X)}: pass "
+            "np.hstack(X) to join their columns, or list(X) to join their rows"
+        )
     if Need.TIME_ORDER in objective.needs and are_arrays(X):
         refuse_layout(X, "X")
     views: tuple[Samples, ...]
@@ -394,7 +407,9 @@ def marked(
         groups = np.repeat(np.arange(len(source.sources)), np.diff(source.starts))
     weights, groups = brought(sample_weight), brought(groups)
     known = first.marks.trials if groups is None and first.marks is not None else groups
-    data, ids = replace(data, y=_of_rows(data.y, known, first)), groups if timed else None
+    labelled = Need.LABELS in objective.needs
+    data = replace(data, y=_of_rows(data.y, known, first, labelled))
+    ids = groups if timed else None
     if weights is None and ids is None:
         return data
     for view in data.views:
@@ -419,7 +434,7 @@ def _trials(ids: PerRow, samples: Samples) -> np.ndarray | None:
     return None if one else trials
 
 
-def _of_rows(y: PerRow, groups: PerRow, samples: Samples) -> PerRow:
+def _of_rows(y: PerRow, groups: PerRow, samples: Samples, labelled: bool) -> PerRow:
     """Return labels or a response for each sample, if y has one entry per trial."""
     if y is None or groups is None or isinstance(y, CodedLabels) or not samples.n_known:
         return y
@@ -432,6 +447,8 @@ def _of_rows(y: PerRow, groups: PerRow, samples: Samples) -> PerRow:
         raise DataError(
             f"y has {len(entries)} entries, expected {samples.n}, one for each sample{trials}"
         )
+    if labelled and entries.dtype.kind == "f":
+        check_discrete(np.unique(entries), len(entries), "trials")
     return entries[codes]
 
 

@@ -329,8 +329,8 @@ def solve(
     check_observers(observers)
     flag("standardise", standardise)
     X = X if flag("header", header) else without_header(X)
-    if certify != "thorough":
-        flag("certify", certify)
+    if not isinstance(certify, bool | np.bool_) and certify != "thorough":
+        raise errors.ArgumentError(f"certify must be True, False or 'thorough', got {certify!r}")
     if random_state is not None:
         random_state = as_generator(random_state)
 

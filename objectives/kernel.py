@@ -140,7 +140,10 @@ def as_response(y: npt.ArrayLike, n: int) -> Array:
     """Return a quantitative response as an n x q array."""
     array = as_array(y)
     if array.dtype.kind not in "iuf":
-        raise DataError(f"y has dtype {array.dtype}, expected numbers or labels")
+        raise DataError(
+            f"y has dtype {array.dtype}, expected numbers: pass y.astype(float), or labels as "
+            "strings if the method is a regression"
+        )
     array = array.astype(np.float64)
     array = array[:, None] if array.ndim == 1 else array
     if array.ndim != 2 or len(array) != n:

@@ -216,9 +216,9 @@ def single_samples(data: Data) -> list[str]:
     alone = np.flatnonzero(np.bincount(codes, minlength=len(classes)) == 1)
     if len(alone) == 0:
         return []
-    more = f" and {len(alone) - 1} more" if len(alone) > 1 else ""
+    more = f" (as have {len(alone) - 1} more)" if len(alone) > 1 else ""
     return [
-        f"class {shown(classes[alone[0]])}{more} has one sample, which has no neighbour in its "
+        f"class {shown(classes[alone[0]])} has one sample{more}, which has no neighbour in its "
         "class and adds nothing to the scatter within classes"
     ]
 

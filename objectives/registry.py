@@ -119,6 +119,8 @@ def as_objective(given: object) -> Objective:
     hint = ""
     if isinstance(given, type) and issubclass(given, Objective):
         hint = f" (an instance, {given.__name__}(), not the class)"
+    elif hasattr(given, "fit"):
+        hint = " (an estimator is called as estimator.fit(X, y))"
     elif callable(given):
         hint = " (decorate a function with @ldr.objective)"
     raise ArgumentError(

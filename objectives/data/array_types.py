@@ -132,7 +132,7 @@ def as_csr(matrix: csr_array) -> csr_array:
 def check_dimensions(array: Given, name: str) -> None:
     if array.ndim == 2:
         return
-    hint = f"; for one feature pass {name}.reshape(-1, 1)" if array.ndim == 1 else ""
+    hint = "; for one feature pass a column, np.reshape(x, (-1, 1))" if array.ndim == 1 else ""
     raise DataError(
         f"{name} must be 2-D (samples in rows, features in columns), "
         f"but has {array.ndim} dimension(s) and shape {tuple(array.shape)}{hint}"

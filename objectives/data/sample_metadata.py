@@ -52,7 +52,7 @@ def as_labels(y: object, n: int, *, smallest_class: int = 1) -> tuple[npt.NDArra
         return y.codes, y.classes
     labels = _open_labels(y, n)
     classes, codes, counts = distinct(labels, "y")
-    _check_discrete(classes, n)
+    check_discrete(classes, n)
     if len(classes) < 2:
         found = f"a single class ({shown(classes[0])})" if len(classes) else "no labels"
         raise DataError(f"y has {found}; at least two classes were expected")
@@ -112,7 +112,7 @@ def _open_labels(y: object, n: int) -> Cells:
     """Return n labels as a vector; refuse missing labels."""
     labels = as_array(y)
     if labels.ndim != 1:
-        hint = "; pass y.ravel()" if labels.ndim == 2 and 1 in labels.shape else ""
+        hint = "; pass np.ravel(y)" if labels.ndim == 2 and 1 in labels.shape else ""
         raise DataError(
             f"y must be 1-D, one label for each of the {n} samples, "
             f"but has {labels.ndim} dimension(s) and shape {labels.shape}{hint}"
@@ -148,12 +148,12 @@ def _is_missing(label: object) -> bool:
         return True
 
 
-def _check_discrete(classes: Cells, n: int) -> None:
+def check_discrete(classes: Cells, n: int, entries: str = "samples") -> None:
     if classes.dtype.kind != "f" or 2 * len(classes) <= n:
         return
     if np.any(classes != np.floor(classes)):
         raise DataError(
-            f"y looks continuous ({len(classes)} distinct values in {n} samples); "
+            f"y looks continuous ({len(classes)} distinct values in {n} {entries}); "
             f"class labels were expected"
         )
 

@@ -4,6 +4,7 @@ expected; nothing is changed in place."""
 import weakref
 
 import numpy as np
+import pandas as pd
 import pytest
 import scipy.sparse
 
@@ -58,6 +59,19 @@ DATA = [
     ),
     case(r"graph is not symmetric", "lpp", graph=scipy.sparse.eye_array(178, k=1)),
     case(r"graph has negative weights", "lpp", graph=-scipy.sparse.eye_array(178)),
+    case(r"y must be 1-D.*pass np.ravel\(y\)", "lda", y=pd.DataFrame({"y": y})),
+    case(
+        r"X must be 2-D.*pass a column, np.reshape\(x, \(-1, 1\)\)", "pca", pd.Series(X[:, 0]), r=1
+    ),
+    case(r"y has dtype bool, expected numbers: pass y.astype\(float\)", "phd", y=y == 1),
+    case(
+        r"y looks continuous \(12 distinct values in 12 trials\)",
+        "csp",
+        ldr.trials(X[:168].reshape(12, 14, 13), "times, channels"),
+        y=X[:12, 0] + np.arange(12),
+    ),
+    case(r"takes one matrix X, got a tuple of 2: pass np.hstack\(X\)", "pca", TWO),
+    case(r"takes one matrix X, got a tuple of 2: pass np.hstack\(X\)", "sfa", (X, X)),
     case(r"y could not be read as an array", "orthogonal-lda", y=RAGGED),
     case(r"y could not be read as an", "lasso", y=RAGGED),
     case(r"y could not be read as an array", "sdr", y=RAGGED),
@@ -117,6 +131,9 @@ ARGUMENTS = [
     case(r"'pca' has no parameter 'lag'", "pca", lag=1),
     case(r"'pca' has no .*Did you mean 'standardise'\?", "pca", standardize=True),
     case(r"an instance, PCA\(\), not the class", ldr.objectives.PCA),
+    case(r"\(an estimator is called as estimator.fit\(X, y\)\), got PCA", ldr.PCA(2)),
+    case(r"an estimator is called as estimator.fit", ldr.PCA),
+    case(r"certify must be True, False or 'thorough', got 'yes'", "pca", certify="yes"),
     case(r"decorate a function with @ldr.objective", len),
     case(r"unknown argument 'lag'", ldr.objectives.OrthogonalMAF(), lag=2),
     case(r"r = 0 is out of range: expected 1 <= r <= d = 13", "pca", r=0),

@@ -241,7 +241,7 @@ def test_samples_say_what_they_are():
 
 
 REFUSED = [
-    (np.zeros(5), r"X must be 2-D .*1 dimension.*\(5,\).*reshape\(-1, 1\)"),
+    (np.zeros(5), r"X must be 2-D .*1 dimension.*\(5,\).*reshape\(x, \(-1, 1\)\)"),
     (np.zeros((2, 3, 4)), r"X must be 2-D .*3 dimension.*\(2, 3, 4\)"),
     (3.0, "X must be 2-D"),
     (np.zeros((0, 3)), r"X is empty.*\(0, 3\).*no rows"),
