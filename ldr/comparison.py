@@ -318,6 +318,7 @@ def compare(
     - With labels: the accuracy of the method's `predict`, or else of the nearest class mean in the
       projection; and the accuracy of a nearest-neighbour classifier. Samples without a label (see
       semi-supervised-da) are not scored, and methods that need all labels are fitted without them.
+      Whole floats are labels if at least one of the methods needs labels, else a response.
     - With a response: Q2 and the root mean squared error (RMSECV) of the method's `predict`, or
       else of least squares on the components; and Q2 of nearest-neighbour regression.
     - If each trial has a label or a quantity: the accuracy or Q2 of its prediction, for csp and
@@ -401,12 +402,15 @@ def compare(
     gaps = first.views == 1 and Need.BACKGROUND not in first.needs and has_gaps(X)
     ordered = time_order or any(Need.TIME_ORDER in o.needs for o in objectives)
     X, y, weights, groups = by_index(first, X, y, sample_weight=sample_weight, groups=groups)
-    like = _like(objectives, y, gaps, ordered, weights is not None)
+    floats = any(Need.LABELS in o.needs for o in objectives)  # whole floats may be labels too
+    labels = None if y is None else is_categorical(y, floats)
+    stratified = bool(labels) and not (ordered or first.views > 1 or gaps)
+    like = _like(objectives, stratified, ordered, weights is not None)
     rows = Sampled.of(like, X, y, "folds", weights, groups)
     by_trial = ordered and not rows.is_series and y is not None
     if by_trial and rows.trials is not None:
         by_trial = rows.units.of_groups(as_array(rows.data.y)) is not None
-    by = criteria(y, views=first.views, ordered=ordered, by_trial=by_trial, gaps=gaps)
+    by = criteria(labels, views=first.views, ordered=ordered, by_trial=by_trial, gaps=gaps)
     gap = max(map(gap_of, objectives))
     known = labelled(objectives, rows.data.y)
     if known is not None and (known.all() or len(set(as_array(rows.data.y)[known])) < 2):
@@ -458,12 +462,10 @@ def compare(
 
 
 def _like(
-    objectives: Sequence[Objective], y: PerRow, gaps: bool, ordered: bool, weighted: bool
+    objectives: Sequence[Objective], labels: bool, ordered: bool, weighted: bool
 ) -> Objective:
     """Return the objective by whose needs samples are read and split, for all methods alike."""
-    first, need = objectives[0], Need.TIME_ORDER if ordered else None
-    if not (ordered or first.views > 1 or gaps or y is None) and is_categorical(y):
-        need = Need.LABELS
+    need = Need.TIME_ORDER if ordered else Need.LABELS if labels else None
     fitting = [o for o in objectives if (need in o.needs if need else Need.LABELS not in o.needs)]
     fitting = [o for o in fitting if not hasattr(o, "has_label")]  # it could find a single class
     if need is not None:

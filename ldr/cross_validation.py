@@ -18,7 +18,7 @@ from ldr.errors import in_words
 from ldr.inputs import as_data
 from ldr.objectives.data.data import Samples, as_tuple, single
 from ldr.objectives.data.sample_metadata import Marks, as_array, as_labels, begins, is_text
-from ldr.objectives.kernel import as_response, is_categorical
+from ldr.objectives.kernel import as_response
 from ldr.objectives.objective import Objective, of_features
 from ldr.objectives.parameters import OF_Y, Need
 from ldr.objectives.prediction import GroupedRows, LinearPredictor
@@ -405,11 +405,13 @@ def score(
 
 
 def criteria(
-    y: PerRow, *, views: int, ordered: bool, by_trial: bool, gaps: bool
+    labels: bool | None, *, views: int, ordered: bool, by_trial: bool, gaps: bool
 ) -> dict[str, Criterion]:
-    """Return the scores that `ldr.compare` has for all methods, the main score first."""
-    labels = y is not None and is_categorical(y)
-    if y is not None:
+    """Return the scores that `ldr.compare` has for all methods, the main score first.
+
+    - labels: True if y holds labels, False if it holds a response, None without y
+    """
+    if labels is not None:
         name, scores = ("accuracy", class_scores) if labels else ("Q2", response_scores)
         if by_trial:
             return {name: of_trials}

@@ -112,12 +112,16 @@ def gradient_of_median(X: Array) -> Array:
     return found
 
 
-def is_categorical(y: object) -> bool:
-    """Return True if y holds labels (strings, booleans, integers of few values)."""
+def is_categorical(y: object, floats: bool = False) -> bool:
+    """Return True if y holds labels: strings, booleans, integers of few values.
+
+    - floats: True if numbers without a fraction may be labels whatever their type
+    """
     array = as_array(y)
     if array.dtype.kind == "f" and (missing := np.isnan(array)).any():
         return _whole_values(array[~missing]) > 0  # pandas makes integers with gaps floats
-    return array.dtype.kind in "OUSb" or (array.dtype.kind in "iu" and _whole_values(array) > 0)
+    whole = array.dtype.kind in ("iuf" if floats else "iu") and _whole_values(array) > 0
+    return array.dtype.kind in "OUSb" or whole
 
 
 def _whole_values(array: Cells) -> int:

@@ -491,3 +491,11 @@ def test_floats_with_gaps_are_labels_of_which_some_are_missing():
     y = np.where(np.arange(len(y)) % 3, y, np.nan)
     with pytest.raises(ArgumentError, match="label is -1 as unlabelled"):
         ldr.compare(None, X, y, 2)
+
+
+def test_whole_floats_are_labels_for_a_method_of_labels():
+    ours, same = (ldr.compare(["lda", "pca"], X, y, 2) for y in (labels * 1.0, labels))
+    for a, b in zip(ours.methods, same.methods, strict=True):
+        assert a.scores.keys() == b.scores.keys() == {"accuracy", "accuracy, 5 nearest"}
+        np.testing.assert_allclose(a.scores["accuracy"], b.scores["accuracy"], rtol=1e-9)
+    assert ldr.compare(["pca"], X, labels * 1.0, 2).judged_by[0] == "Q2"
