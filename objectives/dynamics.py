@@ -68,7 +68,7 @@ class Dynamics(Objective, weighted=True, sparse=False):
 
     def bind(self, data: Data, r: int) -> LinearDynamics:
         rows = DenseRows.centred(data, self)
-        states, moves = self._states_and_moves(rows)
+        states, moves, beside = self._states_and_moves(rows)
         least = rank_tolerance(rows.X.shape[1]) * np.linalg.norm(rows.X, axis=0)
         # If a column alternates between two values, means of successive rows vanish up to rounding.
         states = np.where(np.linalg.norm(states, axis=0) <= least, 0.0, states)
@@ -76,10 +76,12 @@ class Dynamics(Objective, weighted=True, sparse=False):
         states, moves = states / place, moves / pace
         kept = Range.of(states.T @ states, rows.view.coordinates, "the covariance")
         inside = kept.rows(moves.T).T
-        outside = moves - kept.lift(inside.T).T
+        outside = np.hstack([moves - kept.lift(inside.T).T, beside / pace])
         lost = np.linalg.norm(states - kept.lift(kept.rows(states.T)).T, axis=0)
         tiny = rank_tolerance(states.shape[1]) * np.linalg.norm(states, axis=0)
-        states, moves, unreached = _triangular(kept.rows(states.T).T, inside)
+        states = kept.rows(states.T).T
+        Q = np.linalg.qr(states)[0] if outside.any() else np.zeros((len(states), 0))
+        states, moves, unreached = _triangular(states, inside)
         return LinearDynamics(
             self,
             (rows.view.within(kept),),
@@ -90,19 +92,23 @@ class Dynamics(Objective, weighted=True, sparse=False):
             skew=self.skew,
             unit=pace**2,
             rate=pace / place,
+            beyond=float(np.linalg.norm(Q.T @ outside) ** 2),
             is_part=bool((lost > tiny).any()),
         )
 
-    def _states_and_moves(self, rows: DenseRows) -> tuple[Array, Array]:
-        """X and Xdot, row by row."""
+    def _states_and_moves(self, rows: DenseRows) -> tuple[Array, Array, Array]:
+        """X, Xdot, and the part of Xdot outside the coordinates of X, row by row."""
         X = rows.X
         if self.derivatives is None:
             counts = pair_counts(rows.marks, len(X), 1)
             middles, steps = middles_and_steps(X)
-            return weighted(middles, counts), weighted(steps, counts)
+            return weighted(middles, counts), weighted(steps, counts), steps[:, :0]
         given = derivatives_of(self.derivatives, (len(X), len(rows.view.mean)))
-        moves = np.ascontiguousarray(rows.view.coordinates.lower(given.T).T)
-        return weighted(X, rows.weights), weighted(moves, rows.weights)
+        coordinates = rows.view.coordinates
+        moves = np.ascontiguousarray(coordinates.lower(given.T).T)
+        beside = given - coordinates.lift(moves.T).T
+        w = rows.weights
+        return weighted(X, w), weighted(moves, w), weighted(beside, w)
 
 
 def middles_and_steps(X: Array) -> tuple[Array, Array]:
@@ -204,6 +210,7 @@ class LinearDynamics(BoundObjective):
 
     - states, moves (m, k): rows of X and Xdot, or other rows with the same X'X and Xdot'X
     - outside: the part of ||Xdot||^2 outside the k columns and outside the span of the states
+    - beyond: the part of `outside` that the states explain: M outside the k columns may reach it
     - rate: factor between D and the dynamics of these rows, which may be scaled
     - is_part: True if states vary in directions that count as zero
     """
@@ -214,6 +221,7 @@ class LinearDynamics(BoundObjective):
     r: int
     skew: bool = field(kw_only=True)
     rate: float = field(default=1.0, kw_only=True)
+    beyond: float = field(default=0.0, kw_only=True)
     is_part: bool = field(default=False, kw_only=True)
 
     def __post_init__(self) -> None:
@@ -245,13 +253,13 @@ class LinearDynamics(BoundObjective):
 
     @cached_property
     def _explained(self) -> tuple[float, Array]:
-        """Least residual of Xdot for r directions, and these directions."""
+        """Bound of the residual of Xdot for r directions, and the directions that explain most."""
         Q = scipy.linalg.qr(self.states, mode="economic", check_finite=False)[0]
         explained = Q.T @ self.moves
         rest = self.moves - Q @ explained
         _, sigma, Vt = scipy.linalg.svd(explained, full_matrices=False, check_finite=False)
         least = float(np.vdot(rest, rest)) + float(np.sum(sigma[self.r :] ** 2))
-        return self.outside + least, Vt[: self.r].T
+        return self.outside - self.beyond + least, Vt[: self.r].T
 
     def hidden(self, M: Array) -> float:
         # Rounding errors of the explained sum of squares grow with the columns' condition number.

@@ -70,6 +70,31 @@ def test_result_shows_the_dynamics_and_not_the_data():
     assert len(text) < 1500
 
 
+def residual(states, moves, M):
+    D = np.linalg.lstsq(states @ M, moves @ M, rcond=None)[0]
+    return np.sum((moves - states @ M @ D @ M.T) ** 2)
+
+
+@pytest.mark.parametrize("weights", [None, np.array([1.0, 2.0, 0.5, 1.0, 3.0, 1.0])])
+def test_derivatives_outside_the_span_of_few_rows_are_not_explained(weights):
+    X, derivatives = np.random.default_rng(0).standard_normal((2, 6, 15))
+    result = ldr.solve("dynamics", X, 2, derivatives=derivatives, sample_weight=weights)
+    roots = np.sqrt(np.ones(6) if weights is None else weights)[:, None]
+    centred = X - np.average(X, axis=0, weights=weights)
+    expected = residual(roots * centred, roots * derivatives, result.M)
+    assert result.value == pytest.approx(expected, rel=1e-10)
+
+
+def test_the_bound_holds_for_directions_in_which_no_state_varies():
+    """The means of successive entries of the second column are zero, and its changes are not."""
+    t = np.arange(20)
+    X = np.column_stack([0.5 * t, np.full(20, 100.0)]) * (-1.0) ** t[:, None]
+    centred, M = X - X.mean(axis=0), np.array([[1e-4], [1.0]])
+    better = residual((centred[1:] + centred[:-1]) / 2, np.diff(X, axis=0), M / np.linalg.norm(M))
+    result = ldr.solve("dynamics", X, 1)
+    assert result.value - result.certificate.gap <= better < result.value
+
+
 def test_bad_arguments():
     X = real_data.stocks()
     with pytest.raises(DataError, match=r"derivatives has shape \(9, 2\)"):
