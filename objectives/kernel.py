@@ -89,10 +89,15 @@ def incomplete_cholesky(
 
 
 def median_distance(X: Array, weights: Array | None = None) -> float:
-    """Return the median distance between rows, of at most 1000 evenly spaced rows."""
+    """Return the median distance between rows, of at most 1000 evenly spaced rows.
+
+    A distance of the order of the rounding errors of the rows is zero.
+    """
     from scipy.spatial.distance import pdist
 
-    return float(np.median(pdist(X[even_rows(len(X), FEW_ROWS, weights)])))
+    rows = X[even_rows(len(X), FEW_ROWS, weights)]
+    found = float(np.median(pdist(rows)))
+    return found if found > 8.0 * np.finfo(float).eps * np.abs(rows).max() else 0.0
 
 
 def gradient_of_median(X: Array) -> Array:

@@ -32,7 +32,8 @@ def gradient_directions(
     X, Z = X[rows], Z[rows]
     U, s, _ = np.linalg.svd(Z, full_matrices=False)
     Z = (U * s)[:, :_RESPONSES]
-    return top_eigenvectors(gradient_outer_product(X, Z, median_distance(X), epsilon)[0], r)[1]
+    width = median_distance(X) or length(X) / np.sqrt(len(X)) or 1.0  # rows may be equal
+    return top_eigenvectors(gradient_outer_product(X, Z, width, epsilon)[0], r)[1]
 
 
 def gradient_outer_product(

@@ -36,6 +36,26 @@ def test_finds_the_direction_that_slices_miss(seed):
     assert result.value < result.baseline
 
 
+@pytest.mark.parametrize("rows", ["nearly all equal", "all equal"])
+def test_equal_rows_have_a_gradient_outer_product(rows):
+    """Where the median distance of the samples is zero, and the width is given."""
+    X = np.ones((30, 4))
+    if rows == "nearly all equal":
+        X[::10] = np.random.default_rng(0).standard_normal((3, 4))
+    y = np.random.default_rng(1).standard_normal(30)
+    found = ldr.solve("sdr", X, 2, y=y, width=2.0, start="gradient outer product")
+    assert np.isfinite(found.value)
+
+
+@pytest.mark.parametrize("name", ["sdr", "hsic", "gkdr"])
+def test_equal_rows_in_rotated_coordinates_give_no_width(name):
+    """Their distances in the span of few rows are rounding errors."""
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((3, 12))[[0, 1, 2, 2, 2, 2, 2, 2]]
+    with pytest.raises(DataError, match="more than half of the rows of X are equal"):
+        ldr.solve(name, X, 1, y=rng.standard_normal(8))
+
+
 def test_gradient_outer_product_is_the_regressions_gradient():
     """Against differences of the fitted kernel ridge regression, output by output."""
     rng = np.random.default_rng(5)
