@@ -291,7 +291,10 @@ class HSIC(KernelMethod):
         if near is None:
             G = centred_gram(z.gram(self.response_width), w)
             G = counted_rows(counted_rows(G, w).T, w)
-            outer, kind = X.T @ product(G, X), partial(Dependence, G=G, n=n)
+            # Weights of mean 1/2 or less are shares, not counts: N - 1 may then be 0 or negative.
+            mean = 1.0 if w is None else n / np.count_nonzero(w)
+            outer = X.T @ product(G, X)
+            kind = partial(Dependence, G=G, scale=(n - (1.0 if mean > 0.5 else mean)) ** 2)
         else:
             made, Z, _ = near
             outer = (A := X.T @ Z) @ A.T
@@ -333,17 +336,17 @@ class Dependence(Gram):
     """Problem of HSIC in the exact form, on the Grassmann manifold.
 
     - G (n, n): centred Gram matrix of z, for weighted rows W H'KH W, H = I - w1'/N
-    - n: number of rows, or sum N of weights
+    - scale: (n - 1)^2 for n rows
     """
 
     G: Array = field(kw_only=True)
-    n: float = field(kw_only=True)
+    scale: float = field(kw_only=True)
 
     @cached_property
     def weights(self) -> Array:
         weights = np.empty_like(self.G)
         for rows in steps(len(weights), 100 * len(weights)):
-            np.divide(self.G[rows], -((self.n - 1.0) ** 2), out=weights[rows])
+            np.divide(self.G[rows], -self.scale, out=weights[rows])
         return weights
 
     def at(self, M: Array) -> DependencePoint:

@@ -27,3 +27,13 @@ def test_value_is_the_formula():
         P, K = np.eye(n) - 1 / n, gram(rows @ result.M, 1.5)
         assert result.value == pytest.approx(np.trace(P @ K @ P @ Kz) / (n - 1) ** 2, rel=1e-10)
         assert result.value >= result.baseline
+
+
+@pytest.mark.parametrize("mean", [0.02, 1 / 30, 0.5])
+def test_weights_that_are_shares_count_the_samples(mean):
+    """The value is divided by (N - 1)^2, which is zero for weights of sum N = 1."""
+    X = np.random.default_rng(0).standard_normal((30, 3))
+    plain, shares = (
+        ldr.solve("hsic", X, 1, y=X[:, 0] ** 2, sample_weight=w) for w in (None, np.full(30, mean))
+    )
+    assert shares.value == pytest.approx(plain.value, rel=1e-10)
