@@ -454,14 +454,10 @@ class LargeMargin(LabelledPairs):
         A Hessian product of few rows takes half the time of an evaluation.
         """
 
-    def on(self, rows: Array, codes: Codes, *, w: Array | None = None) -> LargeMargin | None:
-        """Return the problem of new rows and target neighbours, without small classes."""
+    def on(self, rows: Array, codes: Codes, *, w: Array | None = None) -> LargeMargin:
+        """Return the problem of new rows, their classes and target neighbours."""
         k, (kept, w) = self.targets.shape[1], different_rows(rows, codes, w)
-        enough = np.bincount(codes[kept])[codes[kept]] > k
-        if not enough.any():
-            return None
-        kept = kept[enough]
-        new = super().on(rows[kept], codes[kept], w=None if w is None else w[enough])
+        new = super().on(rows[kept], codes[kept], w=w)
         assert isinstance(new, LargeMargin)
         return replace(new, targets=target_neighbours(new.X * new.lengths, new.codes, k))
 
