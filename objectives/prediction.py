@@ -72,11 +72,13 @@ class ClassPredictor:
     def of(cls, P: Array, classes: Cells, groups: ClassMoments) -> ClassPredictor:
         """Return the predictor from class moments of the projected rows.
 
-        Directions without variance within classes are given the variance of rounding errors.
+        Directions without variance within classes are given the variance of rounding errors. If all
+        components are zero, the probabilities are the priors.
         """
         n = groups.counts.sum()
         total = np.diag(np.maximum(np.diag(groups.total), 0.0))
-        W, _, _ = inverse_root((groups.within + np.finfo(float).eps * total) / n)
+        within = (groups.within + np.finfo(float).eps * total) / n
+        W = inverse_root(within)[0] if total.any() else np.zeros((len(total), 1))
         return cls(P, classes, groups.counts / n, groups.apart, W)
 
     def in_units(self, scale: Array, outputs: Array) -> ClassPredictor:

@@ -491,6 +491,14 @@ def test_classes_of_equal_rows_have_no_scatter_whatever_the_coordinates(sparse):
         ldr.solve("orthogonal-lda", scipy.sparse.csr_array(X) if sparse else X, 1, y=[1, 1, 0])
 
 
+def test_a_map_of_zeros_predicts_the_largest_class(tmp_path):
+    """A single binary feature that says nothing of the class: M = 0 is optimal for nca."""
+    X, y = (np.arange(28) < 7).astype(float)[:, None], np.arange(28) % 7 < 2
+    np.save(tmp_path / "X.npy", X)
+    found = ldr.solve("nca", tmp_path / "X.npy", 1, y=y)
+    assert np.all(found.M == 0) and not found.predict(X).any()
+
+
 @pytest.mark.parametrize("name", ["nca", "lmnn"])
 def test_directions_without_variance_keep_a_map_of_the_order_of_the_others(name):
     y = np.arange(30) % 2
