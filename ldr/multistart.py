@@ -95,10 +95,9 @@ class Starts:
         Difference between the best and the worst value.
     merged : tuple of str
         Starts that are no independent evidence. Such a start is equivalent to an earlier one, up to
-        the basis, with the same initial and final value. For ica and uica a start is also merged,
-        without a run of its own, if it leads to the optimum of an earlier start up to order and
-        signs of the columns. The test of this is a run on some of the rows if n is large, or one
-        Newton step if n is small. exponential-family-pca and lmnn do the same if n is large.
+        the basis, with the same initial and final value. For ica, uica, exponential-family-pca and
+        lmnn with large n a start is also merged, without a run of its own, if a run on some of the
+        rows leads to the optimum of an earlier start.
     """
 
     values: tuple[float, ...]
@@ -190,8 +189,7 @@ def solve_near(
 class Multistart:
     """Runs of a solver from several starts; no run begins after a limit or an interrupt.
 
-    Initial points that lead to the same optimum, as `same` decides, share a run. An initial point
-    has no run if one Newton step from it reaches the first optimum (`a_step_from`). The limit
+    Initial points that lead to the same optimum, as `same` decides, share a run. The limit
     `max_iterations` includes preparatory runs.
 
     - solver: None if the solution has a closed form, which needs no starts
@@ -219,7 +217,6 @@ class Multistart:
         self._begun: dict[str, Array] = {}
         self._twins: dict[str, str] = {}
         self._ends: dict[str, Ended] = {}
-        self._lead: Ended | None = None
         self._stopped = False
         self._name = start if isinstance(start, str) else GIVEN
         self._first = self._named(start) if isinstance(start, str) else self._given(start, data)
@@ -339,12 +336,7 @@ class Multistart:
                 ways = [submitted(self._approach, *item) for item in points.items()]
                 for name, way in zip(points, ways, strict=True):
                     self._begin(name, result_of(way))
-                runs = []
-                for name in list(self._begun):
-                    runs.append(submitted(self._solve, name))
-                    if self._local is not None and self._local.leads:
-                        result_of(runs[0])  # wait for the first run, to compare later runs with it
-                for run in runs:
+                for run in [submitted(self._solve, name) for name in list(self._begun)]:
                     result_of(run)
             except BaseException:
                 self._stopped = True  # after an exception no further run begins
@@ -379,24 +371,18 @@ class Multistart:
         self._begun[name] = point
 
     def _solve(self, name: str) -> None:
-        problem, local = self._problem, self._local
+        problem = self._problem
         if name not in self._begun or self._late(name):
             return
         assert self._solver is not None
         with sharing(self._budgets[name]), until_told():
-            start, lead = self._begun[name], self._lead
-            if local is not None and lead is not None and local.a_step_from(lead.run, start):
-                self._ends[name] = lead
-                return
+            start = self._begun[name]
             now, run = solve_near(problem, start, self._solver, self._stopping, self._observers)
             self._ends[name] = Ended(now, run)  # if the test below is interrupted, this run is kept
             self._stopped = self._stopped or run.status is Status.OBSERVER
             if run.iterations == 0 and run.status.converged:
                 run = unless_flat(now, run, problem.random_point)
                 self._ends[name] = Ended(now, run)
-            first = name == next(iter(self._budgets))
-            if local is not None and first and local.leads and run.status.converged:
-                self._lead = self._ends[name]
 
 
 def best_of(runs: Mapping[str, Ended], starts: int) -> tuple[Ended, tuple[str, ...]]:

@@ -8,17 +8,12 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cache, cached_property, partial
 from operator import add
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 
 from ldr.objectives.data.data import Data, Samples
-from ldr.objectives.families.projected import (
-    DenseRows,
-    ProjectedPoint,
-    WhiteProjected,
-    white_sample,
-)
+from ldr.objectives.families.projected import SAME, DenseRows, Projected, ProjectedPoint
 from ldr.objectives.families.row_sum import (
     SAMPLE_ROWS,
     Frame,
@@ -34,13 +29,14 @@ from ldr.objectives.parameters import number, word
 from ldr.objectives.problem import BoundObjective
 from ldr.objectives.starts import few_or_more, fourth_order_directions, oriented, random_points
 from ldr.objectives.statistics.scatters import Variation
-from ldr.objectives.statistics.sums import counted_rows
-from ldr.objectives.trials import inverse_in_pairs
+from ldr.objectives.statistics.sums import counted_rows, counting_rows
 from ldr.objectives.view import Axes
 from ldr.solvers.linalg.eigen import symmetric_eigen
 from ldr.solvers.linalg.rounding import FACTOR_ROUNDING
-from ldr.solvers.manifolds import Array, Euclidean, Manifold, Stiefel
-from ldr.solvers.problem import Point, Preconditioner
+from ldr.solvers.manifolds import Array, Euclidean, Manifold, Stiefel, polar_factor
+from ldr.solvers.problem import Point
+from ldr.solvers.solver import Stopping, minimise
+from ldr.solvers.trust_region import TrustRegion
 
 Function = Callable[[Array], Array]
 
@@ -220,12 +216,12 @@ class ContrastPoint(ProjectedPoint):
         return counted_rows(self._first, self._w) / self._n
 
     @cached_property
-    def second(self) -> Array:
+    def _second(self) -> Array:
         """Weighted second derivatives g'(Y)/n."""
         return counted_rows(self._contrast.second(self.Y, self._first), self._w) / self._n
 
     def curvature(self, dY: Array) -> Array:
-        return self.second * dY
+        return self._second * dY
 
 
 def _fourth_order(frame: Frame, piece: Samples) -> Array:
@@ -314,11 +310,25 @@ def _manifold(k: int, r: int, contrast: Contrast) -> Manifold:
     return Euclidean(k, r) if contrast.gaussian is None else Stiefel(k, r)
 
 
-@dataclass(frozen=True)
-class SourcesInMemory(Sources, WhiteProjected):
-    """Problem of sources for whitened rows in memory."""
+# A first solve uses a sample of 100 rows per column: at least 2000 rows, at most n / 4.
+_SAMPLE_ROWS, _LEAST_SAMPLE, _MANY = 100, 2000, 4
+_ROUGHLY = Stopping(1e-4, 50)
 
-    preconditioner_cost = 4
+
+def white_sample(X: Array, w: Array | None) -> tuple[Array, Array | None]:
+    """Return a sample of whitened rows and its weights, or all rows if they are few."""
+    count = max(_LEAST_SAMPLE, _SAMPLE_ROWS * X.shape[1])
+    if (len(X) if w is None else np.count_nonzero(w)) < _MANY * count:
+        return X, w
+    rows = counting_rows(len(X), w, count)
+    Z, v = X[rows], None if w is None else w[rows]
+    total, roots = (count, 1.0) if v is None else (v.sum(), np.sqrt(v)[:, None])
+    return polar_factor(roots * Z) * (np.sqrt(total) / roots), v
+
+
+@dataclass(frozen=True)
+class SourcesInMemory(Sources, Projected):
+    """Problem of sources for whitened rows in memory; a run on a sample of many rows is first."""
 
     contrast: Contrast = field(kw_only=True)
 
@@ -328,6 +338,32 @@ class SourcesInMemory(Sources, WhiteProjected):
 
     def means(self, M: Array) -> ContrastPoint:
         return ContrastPoint(self.X, M, self.contrast, w=self.w)
+
+    def starts(self) -> dict[str, Array]:
+        found = super().starts()
+        if self.contrast.gaussian is None:
+            drawn = random_points(self, self.X, few_or_more(self.X.shape[1], 100), self.w)
+            found |= {f"random direction {k + 1}": M for k, M in enumerate(drawn)}
+        return found
+
+    @cached_property
+    def rough(self) -> SourcesInMemory:
+        """The problem for a sample of the rows; for few rows the problem itself."""
+        X, w = white_sample(self.X, self.w)
+        return self if X is self.X else replace(self, X=X, w=w)
+
+    def approach(self, M: Array) -> Array:
+        """Return the optimum for a sample of the rows, by a run from M; for few rows M itself."""
+        return M if self.rough is self else minimise(self.rough, M, TrustRegion(), _ROUGHLY).M
+
+    def same(self, M: Array, N: Array) -> bool:
+        """Return True if the sample's optima M and N agree up to order and signs of columns."""
+        if self.rough is self:
+            return False
+        products = M.T @ N / np.linalg.norm(M, axis=0)[:, None]
+        match = np.abs(products).argmax(axis=0)
+        matched = M[:, match] * np.sign(products[match, np.arange(len(match))])
+        return bool(np.linalg.norm(matched - N) <= SAME * np.linalg.norm(N))
 
 
 @dataclass(frozen=True)
@@ -345,9 +381,6 @@ class SourceMethod(Objective, weighted=True, scale_free=True, sparse=False, tran
 
     baseline = "FOBI (fourth-order blind identification)"
 
-    # Python classes of the problem: for rows in memory, and for rows that are read from files.
-    kinds: ClassVar[tuple[type[SourcesInMemory], type[SourcesInPieces]]]
-
     @abstractmethod
     def _contrast(self) -> Contrast:
         """The contrast, or the expert."""
@@ -364,7 +397,7 @@ class SourceMethod(Objective, weighted=True, scale_free=True, sparse=False, tran
                 r,
                 contrast,
             )
-            return self.kinds[0](
+            return SourcesInMemory(
                 self, (rows.view,), X, r, w=w, contrast=contrast, heuristics=starts
             )
         frame, view = Frame.whitening(samples, r)
@@ -382,7 +415,8 @@ class SourceMethod(Objective, weighted=True, scale_free=True, sparse=False, tran
             "the rows are read at every evaluation; other initial M than FOBI's are computed from "
             f"a random sample of {min(SAMPLE_ROWS, samples.n)} rows"
         )
-        return self.kinds[1](
+        kind = ExpertsInPieces if contrast.gaussian is None else SourcesInPieces
+        return kind(
             self,
             (view.noting(note),),
             _manifold(frame.W.shape[1], r, contrast),
@@ -397,36 +431,6 @@ class SourceMethod(Objective, weighted=True, scale_free=True, sparse=False, tran
                 contrast,
             ),
         )
-
-
-# Lower bound of curvatures in preconditioners; for ica it is relative to the largest curvature.
-_LEAST_CURVATURE = 1e-2
-
-
-class Pursuit(SourcesInMemory):
-    """Projection pursuit on the Stiefel manifold."""
-
-    def preconditioner(self, M: Array) -> Preconditioner:
-        """Return the inverse of an approximate Hessian, for independent components y_k.
-
-        If the component y_k is independent of the complement of m_k, the Hessian multiplies the
-        part of v_k orthogonal to M by a_k = 2 c_k (E y_k g(y_k) - E g'(y_k)), and the entry ik of
-        the skew matrix M'V by (a_i + a_k)/2.
-
-        Source: Ablin, Cardoso and Gramfort 2018 (Picard-O), for another function of the means.
-        """
-        means = self.means(M)
-        moments = np.sum(M * means.gradient, axis=0) - means.second.sum(axis=0)
-        a = 2.0 * (means.value - self.contrast.gaussian) * moments
-        least = _LEAST_CURVATURE * float(np.abs(a).max()) or 1.0
-        across, within = (np.maximum(b, least) for b in (a, 0.5 * (a + a[:, None])))
-
-        def apply(N: Array, U: Array) -> Array:
-            W = N.T @ U
-            V: Array = (U - N @ W) / across + N @ ((0.5 * (W - W.T)) / within)
-            return V
-
-        return apply
 
 
 @dataclass(frozen=True)
@@ -460,43 +464,10 @@ class ICA(SourceMethod):
     sense = "max"
     domain = "St"
 
-    kinds = Pursuit, SourcesInPieces
-
     contrast: str = word("log cosh", CONTRASTS)
 
     def _contrast(self) -> Contrast:
         return CONTRASTS[self.contrast]
-
-
-class ProductOfExperts(SourcesInMemory):
-    """Problem of undercomplete ICA over all k x r matrices."""
-
-    def starts(self) -> dict[str, Array]:
-        drawn = random_points(self, self.X, few_or_more(self.X.shape[1], 100), self.w)
-        return super().starts() | {f"random direction {k + 1}": M for k, M in enumerate(drawn)}
-
-    def preconditioner(self, M: Array) -> Preconditioner:
-        """Return the inverse of an approximate Hessian, for independent components y_k.
-
-        Along a direction V = ME the Hessian is that of E -> sum_ij h_ij E_ij^2/2 - log |det(I +
-        E)|, with h_ij = E g'(y_j) E y_i^2 and h_jj = E g'(y_j) y_j^2. The Hessian multiplies the
-        part of v_j orthogonal to M by E g'(y_j) - 1/E y_j^2.
-
-        Source: Ablin, Cardoso and Gramfort 2018 (Picard).
-        """
-        experts = self.means(M)
-        sizes, slopes = np.sum(M * M, axis=0), experts.second.sum(axis=0)
-        own = np.einsum("ij,ij,ij->j", experts.second, experts.Y, experts.Y)
-        within = inverse_in_pairs(slopes * sizes[:, None], _LEAST_CURVATURE)
-        along = np.maximum(own + 1.0, _LEAST_CURVATURE)
-        across = np.maximum(slopes - 1.0 / sizes, _LEAST_CURVATURE / sizes)
-
-        def apply(N: Array, U: Array) -> Array:
-            T = N.T @ U
-            rest = U - N @ np.linalg.solve(N.T @ N, T)
-            return rest / across + N @ (within(T) + np.diag(np.diag(T) / along))
-
-        return apply
 
 
 @dataclass(frozen=True)
@@ -554,8 +525,6 @@ class UndercompleteICA(SourceMethod):
     name = "uica"
     sense = "min"
     domain = "R"
-
-    kinds = ProductOfExperts, ExpertsInPieces
 
     expert: str = word("log cosh", EXPERTS)
     degrees: float = number(3.0, positive=True)

@@ -18,7 +18,7 @@ from ldr.solvers.checks import Pickled
 from ldr.solvers.errors import ArgumentError
 from ldr.solvers.manifolds import Array, Grassmann, Orthonormal, polar_factor
 from ldr.solvers.problem import Problem
-from ldr.solvers.solver import AnySolver, Run
+from ldr.solvers.solver import AnySolver
 
 if TYPE_CHECKING:
     from ldr.objectives.factor_model import FactorModel
@@ -293,14 +293,7 @@ class BoundObjective(Problem):
 
 @dataclass(frozen=True)
 class LocalOptima(BoundObjective):
-    """Base of problems with methods for a search from several initialisations.
-
-    - leads: True if a start is skipped once `a_step_from` shows that it leads to a known end point
-    """
-
-    @property
-    def leads(self) -> bool:
-        return False
+    """Base of problems with methods for a search from several initialisations."""
 
     @property
     def easier(self) -> Sequence[Problem]:
@@ -321,10 +314,6 @@ class LocalOptima(BoundObjective):
 
     def same(self, M: Array, N: Array) -> bool:
         """Return True if the improved initial points M and N are the same local optimum."""
-        return False
-
-    def a_step_from(self, end: Run, M: Array) -> bool:
-        """Return True if the first step from M leads to the final point of another run."""
         return False
 
 

@@ -2,15 +2,13 @@
 
 Derivatives of f follow from the derivatives of phi in Y: grad f = X' phi'(Y) and Hess f [V] = X'
 phi''(Y)[XV]. A method of projected data defines phi, phi' and phi''.
-
-For whitened rows, a run on a sample of many rows improves the start.
 """
 
 from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import cache, cached_property
 
 import numpy as np
@@ -20,14 +18,11 @@ from ldr.objectives.data.sample_metadata import Marks
 from ldr.objectives.problem import LocalOptima, Stated, check_dimension
 from ldr.objectives.starts import SCREENED, screened
 from ldr.objectives.statistics import mean
-from ldr.objectives.statistics.sums import counting_rows
 from ldr.objectives.view import Compact, View
 from ldr.solvers.errors import DataError
 from ldr.solvers.linalg.eigen import cross_product, product
-from ldr.solvers.manifolds import Array, Grassmann, Manifold, polar_factor
-from ldr.solvers.problem import Point, RiemannianProblem
-from ldr.solvers.solver import Run, Stopping, minimise
-from ldr.solvers.trust_region import TrustRegion
+from ldr.solvers.manifolds import Array, Grassmann, Manifold
+from ldr.solvers.problem import Point
 
 
 class ProjectedPoint(Point):
@@ -188,71 +183,5 @@ class DenseRows:
         return cls(X, rows.view.within(whitened), rows.marks)
 
 
-# A first solve uses a sample of 100 rows per column: at least 2000 rows, at most n / 4.
-_SAMPLE_ROWS, _LEAST_SAMPLE, _MANY = 100, 2000, 4
 # Optima on a sample of the rows are equal if their relative difference is below this threshold.
 SAME = 1e-3
-# Relative length of a Newton step to a known optimum below which an initial point is skipped.
-_SHORT = 0.1
-_ROUGHLY = Stopping(1e-4, 50)
-
-
-class WhiteProjected(Projected):
-    """Base of problems with whitened rows in memory."""
-
-    @cached_property
-    def rough(self) -> WhiteProjected:
-        """The problem for a sample of the rows; for few rows the problem itself."""
-        X, w = white_sample(self.X, self.w)
-        return self if X is self.X else replace(self, X=X, w=w)
-
-    def approach(self, M: Array) -> Array:
-        """Return the optimum for a sample of the rows, by a run from M; for few rows M itself."""
-        return M if self.rough is self else minimise(self.rough, M, TrustRegion(), _ROUGHLY).M
-
-    def same(self, M: Array, N: Array) -> bool:
-        """Return True if the sample's optima M and N agree up to order and signs of columns."""
-        return self.rough is not self and _apart(matched(M, N), N) <= SAME
-
-    @property
-    def leads(self) -> bool:
-        """True for few rows: initial points that lead to a known optimum are skipped."""
-        return self.rough is self
-
-    def a_step_from(self, end: Run, M: Array) -> bool:
-        """Return True if a short Newton step from M leads to the final point of a run.
-
-        The step V must solve Newton's equation g + H[V] = 0 to the trust region's accuracy.
-        """
-        N = matched(end.M, M)
-        M = M * (np.linalg.norm(N, axis=0) / np.linalg.norm(M, axis=0))
-        if _apart(N, M) > _SHORT:
-            return False
-        manifold, point = self.manifold, RiemannianProblem(self).at(M)
-        V = manifold.project(M, N - M)
-        H = point.hessian(V)
-        rest = manifold.norm(M, point.gradient + H)
-        return manifold.inner(M, V, H) > 0 and rest <= TrustRegion.kappa * point.gradient_norm
-
-
-def matched(M: Array, N: Array) -> Array:
-    """Return the columns of M most similar to the columns of N, with matching signs."""
-    products = M.T @ N / np.linalg.norm(M, axis=0)[:, None]
-    match = np.abs(products).argmax(axis=0)
-    return M[:, match] * np.sign(products[match, np.arange(len(match))])
-
-
-def _apart(M: Array, N: Array) -> float:
-    """Return the distance of M and N relative to their length."""
-    return float(np.linalg.norm(M - N) / np.linalg.norm(N))
-
-
-def white_sample(X: Array, w: Array | None) -> tuple[Array, Array | None]:
-    """Return a sample of whitened rows and its weights, or all rows if they are few."""
-    count = max(_LEAST_SAMPLE, _SAMPLE_ROWS * X.shape[1])
-    if (len(X) if w is None else np.count_nonzero(w)) < _MANY * count:
-        return X, w
-    rows = counting_rows(len(X), w, count)
-    Z, v = X[rows], None if w is None else w[rows]
-    total, roots = (count, 1.0) if v is None else (v.sum(), np.sqrt(v)[:, None])
-    return polar_factor(roots * Z) * (np.sqrt(total) / roots), v
