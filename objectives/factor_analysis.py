@@ -137,27 +137,24 @@ def _correlation(samples: Samples) -> tuple[float, Array, Array, Correlation, Sc
     check_squares(samples)
     if samples.wide:
         rows = CentredRows.of(samples)
-        deviations = rows.in_all_columns(np.sqrt(rows.squares(rows.counts) / rows.weight)[:, None])
-        _refuse_constant(deviations[:, 0], samples)
-        C = Correlations(Form.covariance(rows), deviations[:, 0])
-        return rows.weight, rows.mean, deviations[:, 0], C, CovarianceOperator.of(samples)
+        variances = rows.in_all_columns(rows.squares(rows.counts)[:, None] / rows.weight)[:, 0]
+        deviations = _deviations(variances, samples)
+        C = Correlations(Form.covariance(rows), deviations)
+        return rows.weight, rows.mean, deviations, C, CovarianceOperator.of(samples)
     if not samples.n_known or samples.n >= samples.d:
         stats = moments(samples)
         if np.isnan(stats.mean).any():
             return None
-        deviations = np.sqrt(np.diag(stats.covariance))
-        _refuse_constant(deviations, samples)
-        R = stats.covariance / deviations / deviations[:, None]
+        deviations = _deviations(np.diag(stats.covariance), samples)
+        F = scaled_factor(stats.covariance) / deviations
         known = KnownScatter(stats.scatter, stats.n)
-        factored = FactoredCovariance(scaled_factor(R))
-        return stats.n, stats.mean, deviations, factored, known
+        return stats.n, stats.mean, deviations, FactoredCovariance(F), known
     centre = mean(samples)
     Z = weighted(samples.dense_if_few() - centre, samples.weights)
-    deviations = np.sqrt(np.sum(Z**2, axis=0) / samples.weight)
-    _refuse_constant(deviations, samples)
-    Z = Z / deviations / math.sqrt(samples.weight)
+    deviations = _deviations(np.sum(Z**2, axis=0) / samples.weight, samples)
+    F = Z / deviations / math.sqrt(samples.weight)
     scatter = RowScatter(samples, centre)
-    return samples.weight, centre, deviations, FactoredCovariance(Z), scatter
+    return samples.weight, centre, deviations, FactoredCovariance(F), scatter
 
 
 def without_factors(data: Data, *, tied: bool) -> FactorModel:
@@ -170,7 +167,7 @@ def without_factors(data: Data, *, tied: bool) -> FactorModel:
     if np.isnan(stats.mean).any():
         raise DataError(f"{samples.name} has missing values (NaN): r = 0 needs complete samples")
     noise = np.diag(stats.covariance).copy()
-    _refuse_constant(np.sqrt(noise), samples)
+    _deviations(noise, samples)
     d, n = len(noise), stats.n
     if tied:
         noise[:] = noise.mean()
@@ -179,13 +176,15 @@ def without_factors(data: Data, *, tied: bool) -> FactorModel:
     return FactorModel(stats.mean, np.zeros((d, 0)), noise, n, likelihood, free)
 
 
-def _refuse_constant(deviations: Array, samples: Samples) -> None:
-    constant = np.flatnonzero(deviations == 0)
+def _deviations(variances: Array, samples: Samples) -> Array:
+    """Return the standard deviations of the columns; refuse constant columns."""
+    constant = np.flatnonzero(variances == 0)
     if len(constant):
         raise SingularError(
             f"the likelihood is unbounded: {samples.name} has {len(constant)} constant column(s), "
             f"the first is column {constant[0]}; drop them"
         )
+    return np.sqrt(variances)
 
 
 @dataclass(frozen=True)
@@ -454,22 +453,9 @@ class PPCA(
         stats = moments(compact.rows)
         if np.isnan(stats.mean).any():
             return incomplete(self, samples, r, tied=True)
-        C, of_rows = stats.covariance, root_of_rows(compact, stats)
-        view = compact.view_of(stats)
-        scaling = Scaling.of(math.sqrt(float(C.trace()) / samples.d), view.coordinates)
-        C = C / scaling.unit / scaling.unit
-        return IsotropicFactors(
-            self,
-            (replace(view, coordinates=scaling),),
-            C,
-            np.diag(C),
-            noise=Noise(len(C), tied=True, further=samples.d - len(C)),
-            r=r,
-            n=stats.n,
-            scale=np.full(samples.d, scaling.unit),
-            of_rows=None if of_rows is None else of_rows / scaling.unit,
-            offset=stats.mean / scaling.unit,
-        )
+        C, view = stats.covariance, compact.view_of(stats)
+        F = root_of_rows(compact, stats)
+        return self._bound(view, r, C, float(C.trace()), stats.n, offset=stats.mean, of_rows=F)
 
     def _of_products(self, samples: Samples, r: int) -> IsotropicFactors:
         """Return the model of wide rows in their leading eigenvectors and one more."""
@@ -477,22 +463,45 @@ class PPCA(
         check_dimension(r, min(samples.shape) - 1)
         found = block_krylov(C, r + 1, tolerance=FACTOR_ROUNDING, most_products=C.most_products)
         view = View(C.mean, Subspace(found.vectors), scatter=C)
-        left = f"eigenvectors by block Krylov, {found.products} products"
-        scaling = Scaling.of(math.sqrt(C.trace / samples.d), view.coordinates)
-        values = found.values / scaling.unit / scaling.unit
-        rest, n = C.trace / scaling.unit / scaling.unit - float(values.sum()), samples.weight
-        further = samples.d - len(values)
+        view = view.noting(f"eigenvectors by block Krylov, {found.products} products")
+        offset, values = found.vectors.T @ C.mean, np.diag(found.values)
+        return self._bound(
+            view, r, values, C.trace, samples.weight, offset=offset, searched=found.accuracy
+        )
+
+    def _bound(
+        self,
+        view: View,
+        r: int,
+        C: Array,
+        trace: float,
+        n: float,
+        *,
+        offset: Array,
+        of_rows: Array | None = None,
+        searched: float | None = None,
+    ) -> IsotropicFactors:
+        """Return the likelihood in the coordinates of a view, scaled by a power of two.
+
+        The trace of the covariance exceeds that of C if there is variance outside the coordinates.
+        """
+        d, k = len(view.mean), len(C)
+        scaling = Scaling.of(math.sqrt(trace / d), view.coordinates)
+        unit = scaling.unit
+        C = C / unit / unit
+        rest = 0.0 if searched is None else trace / unit / unit - float(C.trace())
         return IsotropicFactors(
             self,
-            (replace(view, coordinates=scaling).noting(left),),
-            np.diag(values),
-            values + rest / len(values),
-            noise=Noise(len(values), tied=True, further=further, outside=n * rest),
+            (replace(view, coordinates=scaling),),
+            C,
+            np.diag(C) + rest / k,
+            noise=Noise(k, tied=True, further=d - k, outside=n * rest),
             r=r,
             n=n,
-            scale=np.full(samples.d, scaling.unit),
-            offset=found.vectors.T @ C.mean / scaling.unit,
-            searched=found.accuracy,
+            scale=np.full(d, unit),
+            of_rows=None if of_rows is None else of_rows / unit,
+            offset=offset / unit,
+            searched=searched,
         )
 
 
@@ -566,19 +575,16 @@ class IsotropicFactors(Factors):
 
         The optimality gap includes rounding errors of C, or of `of_rows`.
         """
+        logs = np.log(np.append(self._eigen[0][: self.r], np.full(self.d - self.r, self._noise)))
+        terms = self.constant, *logs, self.d
+        best, size = (0.5 * self.n * float(np.sum(each)) for each in (terms, np.abs(terms)))
+        rounding = SUMS_ROUNDING * size + self._rounding(self._noise)
         return Certificate.of_gap(
-            self._gap(M, self._eigen[0][: self.r], self._noise),
+            abs(self.at(M).value - best) + rounding,
             PROVED_GLOBAL * max(abs(self.at(M).value), self.n),
             "the likelihood equals the maximum, known from eigenvalues",
             "the maximum likelihood, known from eigenvalues, bounds the value",
         )
-
-    def _gap(self, M: Array, top: Array, noise: float) -> float:
-        """Return the gap to the likelihood of the largest eigenvalues and the mean of the rest."""
-        logs = np.log(np.append(top, np.full(self.d - self.r, noise)))
-        best = 0.5 * self.n * (self.constant + float(logs.sum()) + self.d)
-        terms = 0.5 * self.n * (abs(self.constant) + float(np.abs(logs).sum()) + self.d)
-        return abs(self.at(M).value - best) + SUMS_ROUNDING * terms + self._rounding(noise)
 
     def _rounding(self, noise: float) -> float:
         """Bound the change n/2 tr(S^{-1} dC) of the optimum by rounding of C or of the rows."""
