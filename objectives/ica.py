@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from ldr.objectives.data.data import Data, Samples
-from ldr.objectives.families.projected import SAME, DenseRows, Projected, ProjectedPoint
+from ldr.objectives.families.projected import SAME, Projected, ProjectedPoint
 from ldr.objectives.families.row_sum import (
     SAMPLE_ROWS,
     Frame,
@@ -31,8 +31,7 @@ from ldr.objectives.starts import few_or_more, fourth_order_directions, oriented
 from ldr.objectives.statistics.scatters import Variation
 from ldr.objectives.statistics.sums import counted_rows, counting_rows
 from ldr.objectives.view import Axes
-from ldr.solvers.linalg.eigen import symmetric_eigen
-from ldr.solvers.linalg.rounding import FACTOR_ROUNDING
+from ldr.solvers.linalg.eigen import orthogonal_to, symmetric_eigen
 from ldr.solvers.manifolds import Array, Euclidean, Manifold, Stiefel, polar_factor
 from ldr.solvers.problem import Point
 from ldr.solvers.solver import Stopping, minimise
@@ -116,34 +115,29 @@ def deflated_directions(
     n = len(X) if w is None else w.sum()
     found = np.empty((X.shape[1], 0))
     for k in range(r):
-        M = _apart(first if first.shape[1] > r else first[:, [k]], found)
+        Q = orthogonal_to(found) if k else np.eye(X.shape[1])
+        Z, M = X @ Q, _units(Q.T @ (first if first.shape[1] > r else first[:, [k]]))
         moving = np.arange(M.shape[1])
         for _ in range(_STEPS):
-            Y = X @ M[:, moving]
+            Y = Z @ M[:, moving]
             slope = contrast.first(Y)
             second = counted_rows(contrast.second(Y, slope), w).sum(axis=0)
-            new = _apart((X.T @ counted_rows(slope, w) - second * M[:, moving]) / n, found)
+            new = _units((Z.T @ counted_rows(slope, w) - second * M[:, moving]) / n)
             settled = 1.0 - np.abs(np.sum(new * M[:, moving], axis=0)) < _SETTLED
             M[:, moving] = new
             moving = moving[~settled]
             if len(moving) == 0:
                 break
-        best = np.argmin(contrast.costs(ContrastPoint(X, M, contrast, w=w).value))
-        found = np.column_stack([found, M[:, best]])
+        best = np.argmin(contrast.costs(ContrastPoint(Z, M, contrast, w=w).value))
+        found = np.column_stack([found, Q @ M[:, best]])
     return found
 
 
-def _apart(M: Array, found: Array) -> Array:
-    """Return the columns of M, orthogonalised against the columns found, with unit length."""
-    for _ in range(2):  # repeating the orthogonalisation removes rounding errors
-        M = M - found @ (found.T @ M)
-        lengths = np.linalg.norm(M, axis=0)
-        gone = lengths < FACTOR_ROUNDING
-        if gone.any():  # a new column lies in the span of the earlier columns
-            rest = np.linalg.svd(found, full_matrices=True)[0][:, found.shape[1]]
-            M = np.where(gone, rest[:, None], M)
-            lengths = np.where(gone, 1.0, lengths)
-        M = M / lengths
+def _units(M: Array) -> Array:
+    """Return the columns of M with unit length; the first unit vector for a column of zeros."""
+    lengths = np.linalg.norm(M, axis=0)
+    M = M / np.where(lengths > 0, lengths, 1.0)
+    M[0, lengths == 0] = 1.0
     return M
 
 
@@ -386,10 +380,10 @@ class SourceMethod(Objective, weighted=True, scale_free=True, sparse=False, tran
         """The contrast, or the expert."""
 
     def bind(self, data: Data, r: int) -> BoundObjective:
-        samples, contrast = data.samples, self._contrast()
+        contrast = self._contrast()
+        samples, frame, view = Frame.whitening(data.samples, r)
         if not samples.in_pieces:
-            rows = DenseRows.whitened(data, self)
-            X, w = rows.X, rows.weights
+            X, w = frame.white(samples.dense()), samples.weights
             starts = heuristics(
                 lambda: fourth_order_directions(X, w),
                 lambda M: np.asarray(ContrastPoint(X, M, contrast, w=w).value),
@@ -397,10 +391,7 @@ class SourceMethod(Objective, weighted=True, scale_free=True, sparse=False, tran
                 r,
                 contrast,
             )
-            return SourcesInMemory(
-                self, (rows.view,), X, r, w=w, contrast=contrast, heuristics=starts
-            )
-        frame, view = Frame.whitening(samples, r)
+            return SourcesInMemory(self, (view,), X, r, w=w, contrast=contrast, heuristics=starts)
         assert frame.W is not None
         term = ProjectedTerm(frame, partial(ContrastPoint, contrast=contrast, n=samples.weight))
 

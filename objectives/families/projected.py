@@ -13,7 +13,7 @@ from functools import cache, cached_property
 
 import numpy as np
 
-from ldr.objectives.data.data import Data, Samples
+from ldr.objectives.data.data import Data
 from ldr.objectives.data.sample_metadata import Marks
 from ldr.objectives.problem import LocalOptima, Stated, check_dimension
 from ldr.objectives.starts import SCREENED, screened
@@ -169,18 +169,6 @@ class DenseRows:
         X = np.asarray(compact.rows.dense() - m)
         X -= np.average(X, 0, samples.weights)  # centring twice removes rounding errors of the mean
         return cls(X, compact.view(m), samples.marks)
-
-    @classmethod
-    def whitened(cls, data: Data, objective: Stated) -> DenseRows:
-        """Return rows with X'X = n I, on the range of the covariance C; P = M'C^{-1/2}."""
-        from ldr.objectives.families.whitened import Unwhitened, whiten_rows
-
-        rows = cls.centred(data, objective)
-        given = Unwhitened(rows.view.coordinates, "the covariance")
-        samples = Samples(rows.X, marks=rows.marks)
-        whitened = whiten_rows(samples, given)
-        X = whitened.change(samples).in_memory().dense() @ whitened.W
-        return cls(X, rows.view.within(whitened), rows.marks)
 
 
 # Optima on a sample of the rows are equal if their relative difference is below this threshold.

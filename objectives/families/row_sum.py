@@ -227,16 +227,19 @@ class Frame:
         return self.of(rows) if self.W is None else self.of(rows) @ self.W
 
     @classmethod
-    def whitening(cls, samples: Samples, r: int) -> tuple[Frame, View]:
-        """Return the Frame of whitened rows and the View with P = M'C^{-1/2}, by one pass."""
+    def whitening(cls, samples: Samples, r: int) -> tuple[Samples, Frame, View]:
+        """Return rows, the Frame that whitens them, and the View with P = M'C^{-1/2}.
+
+        The rows are the samples, or for n < d their coordinates in the span of the rows.
+        """
         from ldr.objectives.families.whitened import Unwhitened, whiten_rows
 
-        columns = Compact.of_columns(samples)
-        whitened = whiten_rows(samples, Unwhitened.of(columns, "the covariance"))
+        compact = Compact.of(samples)
+        whitened = whiten_rows(compact.rows, Unwhitened.of(compact, "the covariance"))
         W = whitened.W if whitened.change.T is None else whitened.change.T @ whitened.W
         check_dimension(r, W.shape[1])
-        view = columns.view(whitened.mean, whitened.scatter).within(whitened)
-        return cls(view.mean, W=np.ascontiguousarray(W)), view
+        view = compact.view(whitened.mean, whitened.scatter).within(whitened)
+        return compact.rows, cls(whitened.mean, W=np.ascontiguousarray(W)), view
 
 
 @dataclass(frozen=True)
