@@ -597,36 +597,24 @@ def _of_unit_size(B: Array) -> Array:
 _EPS = float(np.finfo(float).eps)
 
 
-def largest_ratio(Q: Array, C: Array, M: Array, iterations: int = 100) -> tuple[float, Array]:
-    """Maximise tr(M'QM) / tr(M'CM) over orthonormal M by Newton's method; return maximum and M."""
-    best, found = -math.inf, M
-    for _ in range(iterations):
-        below = float(np.vdot(M, C @ M))
-        if not below > 0:  # the ratio is unbounded if its denominator vanishes
-            return math.inf, M
-        ratio = float(np.vdot(M, Q @ M)) / below
-        if not best < ratio < math.inf:
-            break
-        # A relative increase by at most 2 eps may be a rounding error: the iteration ends.
-        done = ratio <= best * (1 + 2 * _EPS)
-        best, found = ratio, M
-        if done:
-            break
-        _, M = top_eigenvectors(Q - ratio * C, M.shape[1])
-    return best, found
-
-
 def proven_ratio(Q: Array, C: Array, M: Array) -> float:
-    """Return a proved upper bound of max tr(M'QM) / tr(M'CM), from an M near the maximum.
+    """Return a proved upper bound of max tr(M'QM) / tr(M'CM), by Newton's method from M.
 
     The ratio is at most t if the sum of the r largest eigenvalues of Q - tC is <= 0.
     """
-    ratio, M = largest_ratio(Q, C, M)
+    ratio, r = -math.inf, M.shape[1]
+    while (below := float(np.vdot(M, C @ M))) > 0:
+        found = float(np.vdot(M, Q @ M)) / below
+        if not found - ratio > 2 * _EPS * abs(found):  # a smaller increase is a rounding error
+            break
+        ratio, M = found, top_eigenvectors(Q - found * C, r)[1]
+    else:
+        return math.inf
     more = 4 * len(Q) * _EPS * abs(ratio)
-    while 0 < more <= abs(ratio) < math.inf:
+    while 0 < more <= abs(ratio):
         t = ratio + more
         K, sizes = Q - t * C, np.abs(Q) + abs(t) * np.abs(C)
-        _, M = top_eigenvectors(K, M.shape[1])
+        M = top_eigenvectors(K, r)[1]
         if largest_sum_bound(K, M, M, 2, sizes) <= 0:
             return t
         more *= 4.0
@@ -645,8 +633,9 @@ class MultiBound:
     C: list[Array]
 
     def of(self, blocks: Sequence[Array]) -> float:
-        """Return an upper bound of the value, by the multipliers at the Mi."""
-        return self.proven(self.semidefinite(self.multipliers(blocks)), blocks)
+        """Return a proved upper bound of the value, by the multipliers at the Mi."""
+        found = self.semidefinite(self.multipliers(blocks))
+        return 0.5 * math.fsum(map(proven_ratio, found, self.C, blocks))
 
     def multipliers(self, blocks: Sequence[Array]) -> list[Array]:
         """Return the multipliers at the Mi, Qi = f_i Ci + s_i^2 [Mi(Li - ti I)Mi' + ti I].
@@ -688,10 +677,6 @@ class MultiBound:
         missing = max(0.0, rounding - float(values[0]))
         added = np.split(missing * scale**2, np.cumsum(list(map(len, found)))[:-1])
         return [Q + np.diag(more) for Q, more in zip(found, added, strict=True)]
-
-    def proven(self, found: Sequence[Array], blocks: Sequence[Array]) -> float:
-        """Return the proved bound for the multipliers `found`; Newton's method starts at the Mi."""
-        return 0.5 * math.fsum(map(proven_ratio, found, self.C, blocks))
 
 
 def joint_inverse(K: Array, Ma: Array, Mb: Array) -> Callable[[Array], Array]:

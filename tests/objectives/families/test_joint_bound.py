@@ -140,7 +140,7 @@ def test_bound_holds_for_all_multipliers():
         blocks = problem.blocks(problem.random_point(rng))
         found = bounds.semidefinite(bounds.multipliers(blocks))
         ratios = [largest_ratio(Q, C, 3) for Q, C in zip(found, bounds.C, strict=True)]
-        assert best <= bounds.proven(found, blocks) == pytest.approx(np.mean(ratios), rel=1e-9)
+        assert best <= bounds.of(blocks) == pytest.approx(np.mean(ratios), rel=1e-9)
 
 
 def test_what_makes_multipliers_semidefinite_does_so_and_is_not_more_than_needed():
