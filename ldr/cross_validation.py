@@ -22,7 +22,7 @@ from ldr.objectives.kernel import as_response
 from ldr.objectives.objective import Objective, of_features
 from ldr.objectives.parameters import OF_Y, Need
 from ldr.objectives.prediction import GroupedRows, LinearPredictor
-from ldr.objectives.problem import Carried, near
+from ldr.objectives.problem import near
 from ldr.objectives.statistics.sums import dense
 from ldr.projecting import predicted, views_of
 from ldr.resampling import Indices, Sampled
@@ -324,7 +324,7 @@ def _objective_value(new: Part) -> float:
         # f depends only on the span of M: any orthonormal basis of the span gives the same value.
         M = polar_factor(M / power_of_two(M))
     Z = problem.point([M])
-    if isinstance(problem, Carried):
+    if hasattr(problem, "value_of"):
         value = problem.value_of(Z, result.parameters)
     elif len(problem.manifold.factors) > len(problem.views):
         raise ArgumentError(f"{objective.name!r} fits parameters besides M: new data have no score")

@@ -16,7 +16,7 @@ import numpy.typing as npt
 
 from ldr import solvers
 from ldr.objectives.data.data import Data
-from ldr.objectives.problem import BoundObjective, Certificate, LocalOptima, Provable, near
+from ldr.objectives.problem import BoundObjective, Certificate, LocalOptima, near
 from ldr.solvers.checks import LARGEST, SMALLEST
 from ldr.solvers.deadline import check, over, result_of, until_told
 from ldr.solvers.errors import ArgumentError, TimeLimitError
@@ -285,8 +285,9 @@ class Multistart:
 
         If no count is given, no run begins after a run whose optimum is certified as global.
         """
-        self._observers, self._workers, local = observers, workers, self._local
-        if self._count is not None or self._workers > 1 or not isinstance(local, Provable):
+        self._observers, self._workers = observers, workers
+        proof_at = getattr(self._local, "proof", None)
+        if self._count is not None or self._workers > 1 or proof_at is None:
             points = self._points()
             return self._runs(points), len(points), None
         points = {self._name: self._first}
@@ -300,7 +301,7 @@ class Multistart:
                 break
             with until_told():
                 if len(runs) == 1 or run.value < best - TIED * abs(best):
-                    proof = local.proof(run.M)
+                    proof = proof_at(run.M)
                 if proof:
                     return runs, len(runs), proof
                 if len(runs) == 1:

@@ -38,10 +38,8 @@ from ldr.objectives.problem import (
     PROVED_GLOBAL,
     BoundObjective,
     Certificate,
-    Compared,
     Fitted,
     Placed,
-    Thorough,
     certificate_of,
     has_orthonormal_maps,
     near,
@@ -100,7 +98,7 @@ def certify_run(
     certificate = None
     notes: tuple[str, ...] = ()
     known: Callable[[Array], Certificate | None] = partial(certificate_of, problem)
-    if thorough and isinstance(problem, Thorough) and problem.searched is None:
+    if thorough and hasattr(problem, "thorough_certificate") and problem.searched is None:
         known = problem.thorough_certificate
     with until_told() as told:
         certificate = proof or known(run.M)
@@ -408,7 +406,7 @@ def solve(
                 notes += further
             with until_told():
                 remarks = problem.remarks(run.M)
-                if certify and isinstance(problem, Compared):
+                if certify and hasattr(problem, "comparisons"):
                     compared = problem.comparisons(run.M)
             with unlimited():
                 ends = [run.M]

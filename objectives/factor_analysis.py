@@ -30,7 +30,7 @@ from ldr.objectives.statistics.covariance import CovarianceOperator, FactoredCov
 from ldr.objectives.statistics.products import CentredRows, Correlations, Form
 from ldr.objectives.statistics.scatters import KnownScatter, RowScatter, Scatter
 from ldr.objectives.statistics.sums import weighted
-from ldr.objectives.view import ColumnScaling, Compact, Scaling, Subspace, View
+from ldr.objectives.view import Compact, Scaling, Subspace, View
 from ldr.solvers.checks import SMALLEST
 from ldr.solvers.errors import DataError, SingularError
 from ldr.solvers.likelihoods import VariableProjection
@@ -121,7 +121,7 @@ class FactorAnalysis(
         n, centre, deviations, correlation, scatter = found
         return DiagonalFactors(
             self,
-            (View(centre, ColumnScaling(deviations), scatter=scatter),),
+            (View(centre, Scaling(deviations), scatter=scatter),),
             correlation,
             np.ones(samples.d),
             noise=Noise(samples.d, tied=False, floor=self.least_noise),
@@ -487,7 +487,7 @@ class PPCA(
         """
         d, k = len(view.mean), len(C)
         scaling = Scaling.of(math.sqrt(trace / d), view.coordinates)
-        unit = scaling.unit
+        unit = float(scaling.scale)
         C = C / unit / unit
         rest = 0.0 if searched is None else trace / unit / unit - float(C.trace())
         return IsotropicFactors(

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import math
-from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from copy import copy
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Protocol, Self, TypeAlias, TypeVar, runtime_checkable
+from typing import TYPE_CHECKING, Self, TypeAlias, TypeVar
 
 import numpy as np
 
@@ -159,6 +158,16 @@ class BoundObjective(Problem):
     searched : float or None
         If M is restricted to the span of eigenvectors that were computed iteratively from sparse
         rows, their residual; otherwise None.
+
+    A problem may also have these methods:
+
+    - proof(M): a proof that M is optimal, or None; cheaper than a run from another start
+    - thorough_certificate(M): a certificate with a tighter bound, at greater cost
+    - comparisons(M): other optima, as parameters that are computed with the certificate
+    - value_of(M, fitted): the value at M for parameters fitted on other data
+    - beyond(): the function of M with parts outside of the coordinates; by default it does not
+      depend on these parts
+    - rewards_leaving(weight): True if weight * f may be smaller for M outside of the coordinates
     """
 
     objective: Stated
@@ -317,14 +326,6 @@ class LocalOptima(BoundObjective):
         return False
 
 
-@runtime_checkable
-class Provable(Protocol):
-    """Problem whose runs can end at points proved optimal, which makes other runs unnecessary."""
-
-    def proof(self, M: Array) -> Certificate | None:
-        """Return a proof that M is optimal, or None; cheaper than a run from another start."""
-
-
 @dataclass(frozen=True)
 class Placed:
     """A point with canonical axes, and the covariances of its components (see `Variation`).
@@ -409,29 +410,6 @@ def turned_point(problem: BoundObjective, M: Array, turns: Sequence[Array]) -> A
     blocks = problem.manifold.split(M)
     views = [block @ Q for block, Q in zip(blocks, turns, strict=False)]
     return problem.manifold.join([*views, *blocks[len(views) :]])
-
-
-@runtime_checkable
-class Thorough(Protocol):
-    """Problem with a tighter bound for the certificate, at greater cost."""
-
-    def thorough_certificate(self, M: Array) -> Certificate | None: ...
-
-
-class Compared(ABC):
-    """Base of problems whose result compares the value with other optima."""
-
-    @abstractmethod
-    def comparisons(self, M: Array) -> Fitted:
-        """Return the other optima, as parameters that are computed with the certificate."""
-
-
-@runtime_checkable
-class Carried(Protocol):
-    """Problem whose value is defined for an M with parameters fitted on other data."""
-
-    def value_of(self, M: Array, fitted: Fitted) -> float:
-        """Return the value at M for given fitted parameters."""
 
 
 def certificate_of(problem: BoundObjective, M: Array) -> Certificate | None:

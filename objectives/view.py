@@ -7,7 +7,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING
 
 import numpy as np
 from scipy.linalg import block_diag
@@ -17,7 +17,6 @@ from ldr.objectives.data.data import Samples
 from ldr.objectives.data.memory import check_squares
 from ldr.objectives.data.stored import Change
 from ldr.objectives.statistics.scatters import (
-    Basis,
     KnownScatter,
     Moments,
     RowScatter,
@@ -39,6 +38,7 @@ from ldr.solvers.manifolds import Array
 from ldr.solvers.manifolds.manifold import polar_by_svd
 
 if TYPE_CHECKING:
+    from ldr.objectives.families.whitened import Whitened
     from ldr.objectives.statistics import RowSpace
 
 # Least eigenvalue of a well-conditioned matrix, relative to the diagonal (trace in `_alike`).
@@ -121,7 +121,7 @@ class Subspace(Further):
     `name` describes the span of Q in messages; None if M's part outside the span does not matter.
     """
 
-    basis: Array | Basis
+    basis: Array | RowSpace
     outer: Coordinates = Columns()
     name: str | None = None
 
@@ -157,14 +157,21 @@ class Subspace(Further):
 
 @dataclass(frozen=True)
 class Scaling(Further):
-    """M = unit * Z in the outer coordinates; the unit is a power of two, without rounding."""
+    """M = scale * Z in the outer coordinates, or M = diag(scale) Z.
 
-    unit: float
+    - scale: a power of two, which causes no rounding, or a vector (k,)
+    """
+
+    scale: float | Array
     outer: Coordinates = Columns()
 
     @property
     def is_columns(self) -> bool:  # type: ignore[override]
-        return self.outer.is_columns
+        return np.ndim(self.scale) == 0 and self.outer.is_columns
+
+    @property
+    def has_columns(self) -> bool:  # type: ignore[override]
+        return np.ndim(self.scale) == 0 and self.outer.has_columns
 
     @classmethod
     def of(cls, size: float, outer: Coordinates) -> Scaling:
@@ -172,26 +179,10 @@ class Scaling(Further):
         return cls(2.0 ** round(math.log2(size)) if size > 0 else 1.0, outer)
 
     def lift(self, Z: Array) -> Array:
-        return self.unit * self.outer.lift(Z)
+        return self.outer.lift(np.reshape(self.scale, (-1, 1)) * Z)
 
     def lower(self, M: Array) -> Array:
-        return self.outer.lower(M) / self.unit
-
-
-@dataclass(frozen=True)
-class ColumnScaling(Further):
-    """M = diag(scale) Z in the outer coordinates."""
-
-    has_columns = False
-
-    scale: Array
-    outer: Coordinates = Columns()
-
-    def lift(self, Z: Array) -> Array:
-        return self.outer.lift(self.scale[:, None] * Z)
-
-    def lower(self, M: Array) -> Array:
-        return self.outer.lower(M) / self.scale[:, None]
+        return self.outer.lower(M) / np.reshape(self.scale, (-1, 1))
 
 
 @dataclass(frozen=True)
@@ -338,16 +329,6 @@ class Axes:
         return cls((block_diag(*(block.turns[0] for block in blocks)),), numbers, tuple(levels))
 
     @classmethod
-    def singular(cls, K: Array) -> Axes:
-        """Return the eigenvectors of (K + K')/2, a rotation for both views.
-
-        A rotation of both views does not change tr(K). At a stationary M, K is symmetric, and the
-        axes are the singular vectors of K.
-        """
-        both = cls.principal(K)
-        return cls(both.turns * 2, both.numbers, free=True)
-
-    @classmethod
     def ordered(cls, numbers: Array, views: int = 1) -> Axes:
         """Return the permutation that sorts the columns by `numbers`, the largest first."""
         order = np.argsort(-numbers, kind="stable")
@@ -473,16 +454,6 @@ def span_of(views: Sequence[View]) -> str | None:
     return " and ".join(filter(None, spans)) or None
 
 
-class Restriction(Protocol):
-    """Restricted coordinates of a view, with messages."""
-
-    @property
-    def coordinates(self) -> Coordinates: ...
-
-    @property
-    def notes(self) -> Sequence[str]: ...
-
-
 @dataclass(frozen=True)
 class View:
     """Map between a data matrix and a solver's coordinates.
@@ -511,7 +482,7 @@ class View:
         centre = statistics.mean(samples)
         return replace(self, mean=centre, scatter=RowScatter(samples, centre))
 
-    def within(self, restriction: Restriction) -> View:
+    def within(self, restriction: Range | Whitened) -> View:
         """Return the view in restricted coordinates."""
         notes = (*self.notes, *restriction.notes)
         return replace(self, coordinates=restriction.coordinates, notes=notes)

@@ -6,7 +6,7 @@ import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any, Protocol, Self, runtime_checkable
+from typing import Any, Self
 
 import numpy as np
 
@@ -14,7 +14,6 @@ from ldr.objectives.families.trace import Trace
 from ldr.objectives.problem import (
     BoundObjective,
     Certificate,
-    Compared,
     Fitted,
     LocalOptima,
     Stated,
@@ -39,30 +38,14 @@ from ldr.solvers.manifolds import (
 from ldr.solvers.problem import L1, Point
 
 
-@runtime_checkable
-class Beyond(Protocol):
-    """A bound objective f(Q'M) that is also defined for M outside the span of Q."""
-
-    def beyond(self) -> BoundObjective:
-        """Return the objective f(Q'M) as a function of M outside the span of Q, too."""
-
-
-@runtime_checkable
-class RewardsLeaving(Protocol):
-    """A bound objective that states if M outside the span of its coordinates may be better."""
-
-    def rewards_leaving(self, weight: float = 1.0) -> bool:
-        """Return True if weight * f(Q'M) may be smaller for M outside the span of Q."""
-
-
-def beyond(bound: BoundObjective) -> BoundObjective:
+def beyond(bound: Any) -> BoundObjective:
     """Return the objective for M not restricted to the span of the coordinates."""
-    return bound.beyond() if isinstance(bound, Beyond) else bound
+    return bound.beyond() if hasattr(bound, "beyond") else bound
 
 
-def rewards_leaving(bound: BoundObjective, weight: float) -> bool:
+def rewards_leaving(bound: Any, weight: float) -> bool:
     """Return True if weight * f may be smaller for M outside the span of the coordinates."""
-    if isinstance(bound, RewardsLeaving):
+    if hasattr(bound, "rewards_leaving"):
         return bound.rewards_leaving(weight)
     return any(not isinstance(factor, Orthonormal) for factor in bound.manifold.factors)
 
@@ -139,7 +122,7 @@ def _of_the_only_term(name: str, *, if_same: bool = False) -> Any:
 
 
 @dataclass(frozen=True)
-class WeightedSum(LocalOptima, Compared):
+class WeightedSum(LocalOptima):
     """Minimise c + sum_k w_k f_k(T_k M) + penalty, f_k the bound objectives.
 
     With a penalty, entries of M that are zero remain zero in the user's coordinates. A multiple of
@@ -247,7 +230,7 @@ class WeightedSum(LocalOptima, Compared):
         return first.bound.maps(first.lower(self.manifold, M))
 
     def comparisons(self, M: Array) -> Fitted:
-        return self.only.comparisons(M) if isinstance(self.only, Compared) else {}
+        return getattr(self.only, "comparisons", lambda M: {})(M)
 
     def parameters(self, M: Array) -> Fitted:
         """Return the model's parameters and, with a penalty, the share of zeros in M."""

@@ -23,7 +23,7 @@ from ldr.objectives.factor_model import FactorModel, Observed, Posterior, outer,
 from ldr.objectives.families.row_sum import InParts, Remembered, SumPoint, TermOfPoints
 from ldr.objectives.problem import BoundObjective, Fitted, Stated
 from ldr.objectives.statistics.scatters import Variation
-from ldr.objectives.view import Axes, ColumnScaling, View
+from ldr.objectives.view import Axes, Scaling, View
 from ldr.solvers.errors import DataError, SingularError
 from ldr.solvers.likelihoods import Imputation
 from ldr.solvers.manifolds import Array, Euclidean, Product
@@ -536,7 +536,7 @@ def incomplete(
         observed = term.observed(samples.dense(), samples.weights).compressed()
     return IncompleteFactors(
         objective,
-        (View(mean, ColumnScaling(scale), (note,)),),
+        (View(mean, Scaling(scale), (note,)),),
         filled,
         samples,
         term,

@@ -38,7 +38,7 @@ from ldr.objectives.statistics.sums import (
     typical_length,
     weighted,
 )
-from ldr.objectives.view import Axes, ColumnScaling
+from ldr.objectives.view import Axes, Scaling
 from ldr.solvers.deadline import check, steps
 from ldr.solvers.descent import LBFGS
 from ldr.solvers.errors import DataError
@@ -184,7 +184,7 @@ def labelled_rows(
     codes, _ = as_labels(data.y, data.samples.n, smallest_class=smallest_class)
     rows = DenseRows.centred(data, objective)
     lengths = column_lengths(rows.X)
-    coordinates = ColumnScaling(1.0 / lengths, rows.view.coordinates)
+    coordinates = Scaling(1.0 / lengths, rows.view.coordinates)
     scaled = DenseRows(rows.X / lengths, replace(rows.view, coordinates=coordinates), rows.marks)
     return scaled, lengths / typical_length(rows.X), codes
 
@@ -231,7 +231,7 @@ class LabelledPairs(Pairwise):
     def on(self, rows: Array, codes: Codes, *, w: Array | None = None) -> LabelledPairs | None:
         """Return the problem of new rows and their classes."""
         (view,) = self.views
-        assert isinstance(view.coordinates, ColumnScaling)
+        assert isinstance(view.coordinates, Scaling)
         return replace(self, X=(rows - view.mean) * view.coordinates.scale, w=w, codes=codes)
 
     @cached_property

@@ -20,7 +20,6 @@ from ldr.objectives.problem import (
     PROVED_GLOBAL,
     BoundObjective,
     Certificate,
-    Compared,
     Fitted,
     check_dimension,
 )
@@ -170,7 +169,7 @@ class TraceRatioPoint(Point):
 
 
 @dataclass(frozen=True)
-class TraceRatio(BoundObjective, Compared):
+class TraceRatio(BoundObjective):
     """Minimise -tr(M'AM) / tr(M'BM) on the Grassmann manifold.
 
     The baseline consists of the orthonormalised top r generalised eigenvectors of (A, B). These

@@ -88,9 +88,13 @@ class Bilinear(Blocks, BoundObjective):
         return U[:, : self.r], values, Vt[: self.r].T
 
     def axes(self, M: Array, seen: Sequence[Variation | None]) -> Axes:
-        """Return the singular vectors of Ma'K Mb."""
+        """Return the eigenvectors of the symmetric part of Ma'K Mb, a rotation of both views.
+
+        At a stationary M the matrix is symmetric, and these are its singular vectors.
+        """
         Ma, Mb = self.blocks(M)
-        return Axes.singular(Ma.T @ self.K @ Mb)
+        found = Axes.principal(Ma.T @ self.K @ Mb)
+        return replace(found, turns=found.turns * 2)
 
     def numbers(self, M: Array, axes: Axes, seen: Sequence[Variation | None]) -> dict[str, Array]:
         """Return the singular values, and the correlation of each pair."""

@@ -30,6 +30,8 @@ from ldr.solvers.errors import ArgumentError, DataError
 if TYPE_CHECKING:
     from scipy.sparse import csr_array
 
+    from ldr.objectives.statistics.row_spaces import RowSpace
+
 
 @dataclass(eq=False)
 class Spread:
@@ -426,19 +428,11 @@ def _variation_sums(piece: Samples, centre: Array, P: Array) -> Array:
     return sums
 
 
-class Basis(Protocol):
-    """An orthonormal basis Q of a subspace, by the products QZ and Q'M."""
-
-    def lift(self, Z: Array) -> Array: ...
-
-    def lower(self, M: Array) -> Array: ...
-
-
 @dataclass(frozen=True)
 class SpannedScatter:
     """The scatter of rows in an orthonormal basis of the rows' span."""
 
-    space: Basis
+    space: RowSpace
     inner: Scatter
 
     def variation(self, P: Array) -> Variation:
