@@ -95,20 +95,6 @@ def test_whole_numbers_are_repeated_rows_and_zero_is_left_out(key):
     np.testing.assert_allclose(found.transform(data), signs * theirs, atol=1e-12)
 
 
-@pytest.mark.parametrize("key", by_kind(UNTIMED))
-def test_the_scale_of_the_weights(key):
-    """Twice the weights move no optimum, but of penalties in units of the sum over rows."""
-    if "penalty" in RANDOM[key][2] or name_of(key) == "lmnn":
-        return
-    data, y, _ = RANDOM[key]
-    once, twice = (solved(key, data, y, sample_weight=c * ANY) for c in (1.0, 2.0))
-    ours, theirs = projected(once, data), projected(twice, data)
-    rest = ours - theirs @ np.linalg.lstsq(theirs, ours, rcond=None)[0]
-    assert np.linalg.norm(rest) <= 1e-6 * np.linalg.norm(ours)
-    equal = solved(key, data, y, sample_weight=np.ones(N))
-    same(equal, solved(key, data, y), data)
-
-
 @pytest.mark.parametrize("key", [*NEIGHBOURS, "lmnn"])
 def test_weights_of_neighbours(key):
     """Zero is a row left out, and what rows add is a sum over i and j of what the formula says."""
@@ -171,17 +157,6 @@ def test_weights_of_graphs(key, sparse):
             0, abs=1e-9 * D.sum()
         )
     assert result.value == pytest.approx(expected, rel=1e-9)
-
-
-def test_weights_of_a_graph_of_ones_own_repeat_its_rows():
-    rng = np.random.default_rng(0)
-    graph = rng.random((N, N))
-    graph += graph.T
-    rows = np.repeat(np.arange(N), WHOLE.astype(int))
-    for name in ("lpp", "olpp", "orthogonal-lpp"):
-        found = ldr.solve(name, X, 2, graph=graph, sample_weight=WHOLE)
-        expected = ldr.solve(name, X[rows], 2, graph=graph[rows][:, rows])
-        assert found.value == pytest.approx(expected.value, rel=1e-11)
 
 
 @pytest.mark.parametrize("key", by_kind(TIMED))

@@ -102,20 +102,6 @@ def test_the_held_out_vamp_score_by_its_definition(power):
     assert np.all(np.isfinite(scores)) and np.all(scores > 1.0)
 
 
-def test_tica_is_bounded_where_maf_is_not():
-    X = np.cumsum(np.cumsum(rng.standard_normal((40, 2)), axis=0), axis=0)
-    assert ldr.solve("tica", X, 2).value <= 2.0
-    heads, tails = members([X], 1)
-    mean = 0.5 * (heads.mean(axis=0) + tails.mean(axis=0))
-    a, b = (np.asarray(side - mean, dtype=float) for side in (heads, tails))
-    expected = scipy.linalg.eigh(a.T @ b + b.T @ a, a.T @ a + b.T @ b, eigvals_only=True)
-    found = ldr.solve("tica", X, 2)
-    assert found.value == pytest.approx(expected.sum(), rel=1e-12)
-    np.testing.assert_allclose(found.mean, mean.astype(float), rtol=1e-13)
-    times = -1 / np.log(np.abs(expected[::-1]))
-    np.testing.assert_allclose(found.components["timescale"], times, rtol=1e-8)
-
-
 @pytest.mark.parametrize("name", ["tica", "vamp"])
 @pytest.mark.parametrize("share", [0.5, 0.9, 0.99])
 def test_a_share_of_the_kinetic_variance(name, share):
@@ -541,16 +527,6 @@ def test_foreca_by_its_definition_and_what_it_finds():
                 "foreca", by_time(trials), 2, segment=32, start="random", random_state=start
             )
             assert other.value >= found.value * (1 - 1e-9)
-
-
-def test_foreca_in_the_plane_against_all_rotations():
-    X = _forecastable()[0][:, :2]
-    found = ldr.solve("foreca", X, 2, segment=16)
-    white = ldr.solve("maf", X, 2).P
-    angles = np.linspace(0, np.pi, 181)
-    turns = [np.array([[np.cos(a), np.sin(a)], [-np.sin(a), np.cos(a)]]) for a in angles]
-    values = [_entropies([X], turn @ white, 16).sum() for turn in turns]
-    assert min(values) - 1e-3 < found.value <= min(values) + 1e-12
 
 
 def test_directions_that_no_segment_sees_are_left_out():
