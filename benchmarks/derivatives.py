@@ -33,7 +33,6 @@ from ldr.objectives.families.trace import Trace
 from ldr.sensitivity import methods
 from ldr.sensitivity.derivative import Line
 from ldr.sensitivity.optimum import hessian_inverse
-from ldr.sensitivity.rule import TracedRows
 from ldr.sensitivity.sensitivity import Sensitivity
 from ldr.solvers.deadline import one_thread
 from ldr.solvers.errors import ArgumentError, SingularError
@@ -73,7 +72,7 @@ def solves(sensitivity: Sensitivity) -> list[Callable[[], object]]:
     if isinstance(known, methods.FiltersOfRows):
         moments = np.array(methods.moments_of(known.X[0], *known.criterion.known))
         return [hessian(methods.filters_inverse, moments)]
-    observed = known.observed if isinstance(known, TracedRows) else None
+    observed = known.observed if known else None
     if observed and observed.function is methods.of_scores:
         (X,), (Y, _, leading) = known.X, observed.known
         S = (X - X.mean(axis=0)).T @ Y

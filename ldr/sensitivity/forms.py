@@ -247,16 +247,6 @@ class Form(Closure):
         """Return the product AT for each view."""
         return self(X, T)
 
-    def trace(self, X: Sequence[Traced]) -> Traced:
-        """Return the trace of A, for a single view."""
-        if self.function is combination:
-            return sum(c * A.trace(X) for c, A in self.terms)
-        if self.function is between:
-            rows, _, K = self.known
-            Z = centred(rows.of(X), rows.shares)
-            return (Z * K(Z, rows.of(X))).sum()
-        return self.times(X, [np.eye(X[0].shape[1])])[0].trace()
-
     @property
     def terms(self) -> list[tuple[Traced, Form]]:
         """Pairs (c_k, A_k) in A = sum_k c_k A_k."""
@@ -335,51 +325,15 @@ class Side:
         return X[self.view] if self.through is None else self.through(X[self.view])
 
 
-def together(
-    X: Traced, T: Traced, moving: Traced, still: Traced, *, moves: Sequence[bool], structure: Any
-) -> list[Traced]:
-    """Return the product of T with a sum of forms of equal structure, compiled for any number.
-
-    - moving: stacks of the arrays that differ between the forms
-    - still: the arrays common to all forms
-    - moves: True for each array in `moving`, in the order of the structure
-    """
-
-    def one(moving: Sequence[Traced]) -> list[Traced]:
-        both = {True: iter(moving), False: iter(still)}
-        leaves = [next(both[moved]) for moved in moves]
-        form: Form = jax.tree.unflatten(structure, leaves)
-        return form.times(X, T)
-
-    return [each.sum(axis=0) for each in jax.vmap(one)(moving)]
-
-
-def stacked(A: Square) -> Form:
-    """Return the sum of forms, with forms of equal structure stacked."""
-    groups: dict[Any, list[Form]] = {}
-    for c, term in A.terms:
-        each = c * term
-        leaves, structure = jax.tree.flatten(each)
-        groups.setdefault((structure, tuple(map(np.shape, leaves))), []).append(each)
-    terms: list[tuple[float, Form]] = []
-    for (structure, _), group in groups.items():
-        if len(group) < 3:
-            terms += [(1.0, each) for each in group]
-            continue
-        columns = [*zip(*map(jax.tree.leaves, group), strict=True)]
-        moves = tuple(not all(each is first for each in rest) for first, *rest in columns)
-        pairs = [*zip(moves, columns, strict=True)]
-        moving = [np.stack(column) for moved, column in pairs if moved]
-        still = [column[0] for moved, column in pairs if not moved]
-        form = Form(together, moving, still, moves=moves, structure=structure)
-        terms.append((1.0, form))
-    return Form(combination, *terms)
+def trace(A: Form, X: Sequence[Traced], d: int) -> Traced:
+    """Return the trace of A, a matrix of a single view."""
+    return A.times(X, [np.eye(d)])[0].trace()
 
 
 def ridged(B: Form, ridge: Traced, X: Sequence[Traced], T: Sequence[Traced], view: int) -> Traced:
     """Return (B + ridge mean(diag B) I)T for a view."""
-    BT = B.times(X, T)[view]
-    return BT if ridge is None else BT + ridge * B.trace(X) / len(BT) * T[view]
+    BT, d = B.times(X, T)[view], len(T[view])
+    return BT if ridge is None else BT + ridge * trace(B, X, d) / d * T[view]
 
 
 # --- arguments of the `matrices` of a method ---

@@ -41,11 +41,11 @@ from ldr.sensitivity.forms import (
     Traced,
     added,
     ridged,
-    stacked,
+    trace,
     tree,
 )
 from ldr.sensitivity.optimum import Observed, Optimum
-from ldr.sensitivity.rule import TracedRows, alike
+from ldr.sensitivity.rule import Known, alike
 from ldr.solvers.linalg.eigen import symmetric_eigen
 from ldr.solvers.linalg.rounding import FACTOR_ROUNDING
 from ldr.solvers.manifolds import Array
@@ -100,7 +100,7 @@ class Statement:
                 A = found.scale * found.A
                 return cls([A], residual=found.residual, decoder=found.decoder)
             case PencilMatrices():
-                return cls([stacked(found.scale * found.A)], white=over, **options)
+                return cls([found.scale * found.A], white=over, **options)
             case SpectralMatrices():
                 return cls([found.A], white=over, of=found.of, **options)
             case RatioMatrices():
@@ -153,7 +153,7 @@ class Statement:
         shares = [1.0 / math.prod(map(pow, b, powers)) for powers in self.exponents]
         value = -sum(t * w for t, w in zip(a, shares, strict=True))
         if self.residual:
-            value = value + self.above[0].trace(X)
+            value = value + trace(self.above[0], X, len(T[0]))
         if self.diagonal is not None:
             DS = self.diagonal.times(X, S)
         else:
@@ -252,7 +252,7 @@ def observed(
 
 
 @dataclass(frozen=True)
-class MatrixRows(TracedRows):
+class MatrixRows(Known):
     """Optimum of a method of matrices."""
 
     def _check(self, gradient: Array, found: Observed) -> None:
@@ -260,16 +260,6 @@ class MatrixRows(TracedRows):
         super()._check(gradient, found)
         if not alike(gradient, self.optimum.problem.at(self.optimum.M).gradient):
             raise UnknownError
-
-    @property
-    def additive(self) -> bool:
-        statement = self.observed.known[0]
-        return bool(
-            not statement.white
-            and statement.decoder is None
-            and statement.shares is None
-            and statement.of in ("trace", "determinant")
-        )
 
 
 def of_matrices(optimum: Optimum, objective: Objective, data: Data) -> MatrixRows | None:

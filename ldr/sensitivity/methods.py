@@ -13,7 +13,6 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cached_property
 from typing import Any
 
 import jax.numpy as jnp
@@ -37,6 +36,7 @@ from ldr.objectives.ica import SourcesInMemory
 from ldr.objectives.kernel import Response, as_response, gaussian_gram, gradient_of_median
 from ldr.objectives.objective import Objective, Sum
 from ldr.objectives.pls import PLSRegression, ScoreRegression
+from ldr.objectives.problem import BoundObjective
 from ldr.objectives.regression import ReducedRank, Regression
 from ldr.objectives.robust_pca import Huber, Reconstruction, RobustPCA
 from ldr.objectives.sdr import GKDR
@@ -45,23 +45,22 @@ from ldr.objectives.trials import CSP, JointDiagonal, JointFilters
 from ldr.objectives.view import Axes
 from ldr.sensitivity.derivative import all_of
 from ldr.sensitivity.equations import StatedFunction
-from ldr.sensitivity.forms import STATIC, Closure, RowForms, Traced, added, centred, tree
+from ldr.sensitivity.forms import STATIC, Closure, RowForms, Traced, centred, tree
 from ldr.sensitivity.matrices import of_matrices
 from ldr.sensitivity.optimum import Observed, Optimum, Rate, matrix_of
-from ldr.sensitivity.rule import Known, TracedRows, computed, rate_of_gradient, slope_in_X
+from ldr.sensitivity.rule import Known, computed, rate_of_gradient, slope_in_X
 from ldr.solvers.errors import ArgumentError, SingularError
 from ldr.solvers.linalg.rounding import FACTOR_ROUNDING, TIED
 from ldr.solvers.manifolds import Array
-from ldr.solvers.manifolds.manifold import sym
 from ldr.solvers.second_order import FlatError, HessianInverse
 
 # An empty matrix states that no rotation of M leaves f unchanged.
 _NOTHING = np.zeros((0, 0))
 
 
-def frame(optimum: Optimum) -> Array:
+def frame(problem: BoundObjective) -> Array:
     """Return L in T = LM, the map from whitened coordinates to the columns."""
-    coordinates, unit = optimum.problem.views[0].coordinates, np.eye(len(optimum.M))
+    coordinates, unit = problem.views[0].coordinates, np.eye(problem.manifold.shape[0])
     return coordinates.map(unit, coordinates.lift(unit)).T
 
 
@@ -113,7 +112,7 @@ def _centred(X: Traced, w: Traced) -> Traced:
     return moved if w is None else moved * w[:, None] ** 0.5
 
 
-class RegressionRows(TracedRows):
+class RegressionRows(Known):
     """Optimum of least squares, with or without a ridge; its errors name ties."""
 
     def pulled(self, V: Sequence[Array]) -> list[Array]:
@@ -127,7 +126,7 @@ class RegressionRows(TracedRows):
         return super().pulled(V)
 
 
-def regression(optimum: Optimum, objective: Objective, data: Data) -> TracedRows | None:
+def regression(optimum: Optimum, objective: Objective, data: Data) -> Known | None:
     problem, samples = optimum.problem, data.samples
     if type(problem) is not Regression:
         return None
@@ -149,11 +148,11 @@ def of_regression(X: Traced, M: Traced, *given: Traced) -> Observed:
     return Observed((P,), (B,), (_mean(X[0], w),), (left**2).sum(), _NOTHING)
 
 
-def reduced_rank(optimum: Optimum, objective: Objective, data: Data) -> TracedRows | None:
+def reduced_rank(optimum: Optimum, objective: Objective, data: Data) -> Known | None:
     if not isinstance(optimum.problem, ReducedRank):
         return None
     X = [view.dense() for view in data.views]
-    return TracedRows(optimum, Closure(of_reduced_rank, data.samples.weights), X)
+    return Known(optimum, Closure(of_reduced_rank, data.samples.weights), X)
 
 
 def of_reduced_rank(X: Traced, M: Traced, w: Traced) -> Observed:
@@ -169,7 +168,7 @@ def of_reduced_rank(X: Traced, M: Traced, w: Traced) -> Observed:
     return Observed((S[:, None] * Min.T, Mout.T), (Min, Mout), means, value, _NOTHING)
 
 
-def partial_least_squares(optimum: Optimum, objective: Objective, data: Data) -> TracedRows | None:
+def partial_least_squares(optimum: Optimum, objective: Objective, data: Data) -> Known | None:
     """Return the statement of PLS; None if the last weight has no response left to explain."""
     problem, samples = optimum.problem, data.samples
     if not isinstance(problem, ScoreRegression) or not isinstance(objective, PLSRegression):
@@ -191,7 +190,7 @@ def partial_least_squares(optimum: Optimum, objective: Objective, data: Data) ->
     scale = np.einsum("ij,ji->i", problem.P, R) / np.einsum("ij,ij->j", R, R)
     for each in leading:
         each.check("covariances of X with the response")
-    return TracedRows(optimum, Closure(of_scores, Y, scale, leading, nipals=nipals), [X])
+    return Known(optimum, Closure(of_scores, Y, scale, leading, nipals=nipals), [X])
 
 
 def of_scores(X: Traced, M: Traced, *given: Traced, nipals: bool) -> Observed:
@@ -236,7 +235,7 @@ def _scores(
     return R, T
 
 
-def dynamics(optimum: Optimum, objective: Objective, data: Data) -> TracedRows | None:
+def dynamics(optimum: Optimum, objective: Objective, data: Data) -> Known | None:
     problem = optimum.problem
     if not isinstance(problem, LinearDynamics) or not isinstance(objective, Dynamics):
         return None
@@ -245,7 +244,7 @@ def dynamics(optimum: Optimum, objective: Objective, data: Data) -> TracedRows |
         moves = as_samples(moves, "derivatives").dense()
     units = problem.unit**0.5 / problem.rate, problem.unit**0.5
     of = Closure(of_dynamics, moves, *units, skew=objective.skew)
-    return TracedRows(optimum, of, [data.samples.dense()])
+    return Known(optimum, of, [data.samples.dense()])
 
 
 def of_dynamics(X: Traced, M: Traced, *given: Traced, skew: bool) -> Observed:
@@ -266,16 +265,16 @@ def of_dynamics(X: Traced, M: Traced, *given: Traced, skew: bool) -> Observed:
     return Observed((M.T,), (M,), (mean,), value, (Z @ M).T @ (Z @ M) / len(Z))
 
 
-def dynamical_components(optimum: Optimum, objective: Objective, data: Data) -> TracedRows | None:
+def dynamical_components(optimum: Optimum, objective: Objective, data: Data) -> Known | None:
     """Return the statement of dca; None if no stationary series has these covariances."""
     problem, X = optimum.problem, data.samples.dense()
     if not isinstance(problem, Predictive) or not isinstance(objective, DCA):
         return None
-    L, length = frame(optimum), len(problem.C)
+    L, length = frame(problem), len(problem.C)
     places = _places(X @ L, length)
     if stationary(np.array([_lagged(k, places, places) for k in range(length)]))[1]:
         return None
-    return TracedRows(optimum, Closure(of_windows, L, objective.ridge, length=length), [X])
+    return Known(optimum, Closure(of_windows, L, objective.ridge, length=length), [X])
 
 
 def of_windows(X: Traced, M: Traced, L: Traced, ridge: Traced, *, length: int) -> Observed:
@@ -313,18 +312,18 @@ def _lagged(k: int, Z: Sequence[Traced], Y: Sequence[Traced]) -> Traced:
     return sum(products[1:], start=products[0]) / (len(products) * len(Z[0]))
 
 
-def white_rows(optimum: Optimum, objective: Objective, data: Data) -> TracedRows | None:
+def white_rows(optimum: Optimum, objective: Objective, data: Data) -> Known | None:
     """Return the statement of foreca, ica or uica, functions of whitened rows."""
     problem = optimum.problem
     if isinstance(problem, SpectralEntropy) and isinstance(objective, ForeCA):
-        of = Closure(of_spectra, frame(optimum), objective.ridge, length=problem.length)
+        of = Closure(of_spectra, frame(problem), objective.ridge, length=problem.length)
     elif isinstance(problem, SourcesInMemory):
         name = getattr(objective, "contrast", None) or getattr(objective, "expert", "")
         degrees, gaussian = getattr(objective, "degrees", 0.0), problem.contrast.gaussian
-        of = Closure(of_sources, frame(optimum), degrees, gaussian, name=name)
+        of = Closure(of_sources, frame(problem), degrees, gaussian, name=name)
     else:
         return None
-    return TracedRows(optimum, of, [data.samples.dense()])
+    return Known(optimum, of, [data.samples.dense()])
 
 
 def _whitened(X: Traced, M: Traced, L: Traced, ridge: Traced = 0.0) -> tuple[Traced, ...]:
@@ -371,7 +370,7 @@ def of_sources(X: Traced, M: Traced, *given: Traced, name: str) -> Observed:
     return Observed((T.T,), (), (mean,), value, _NOTHING)
 
 
-def robust_pca(optimum: Optimum, objective: Objective, data: Data) -> TracedRows | None:
+def robust_pca(optimum: Optimum, objective: Objective, data: Data) -> Known | None:
     """Return the statement of robust PCA; None for spherical PCA or a row at the centre."""
     problem, X = optimum.problem, data.samples.dense()
     if not isinstance(problem, Reconstruction) or not isinstance(objective, RobustPCA):
@@ -398,7 +397,7 @@ def robust_pca(optimum: Optimum, objective: Objective, data: Data) -> TracedRows
         subspace = Q[:, -r:], Q[:, :-r], 1.0 / (values[-r:] - values[:-r, None])
         lengths = np.linalg.norm(Z @ Q[:, :-r], axis=1)
     given = view.mean, lift, unit, np.linalg.inv(hessian), share, middle_places(lengths)
-    return TracedRows(optimum, Closure(of_distances, *given, subspace, problem.unit), [X])
+    return Known(optimum, Closure(of_distances, *given, subspace, problem.unit), [X])
 
 
 def of_distances(X: Traced, M: Traced, *given: Traced) -> Observed:
@@ -431,7 +430,7 @@ def of_distances(X: Traced, M: Traced, *given: Traced) -> Observed:
     return Observed(((lift @ M).T,), (lift @ M,), (mean,), scale * loss.sum(), within)
 
 
-def kernel_gradients(optimum: Optimum, objective: Objective, data: Data) -> TracedRows | None:
+def kernel_gradients(optimum: Optimum, objective: Objective, data: Data) -> Known | None:
     """Return the statement of kernel gradients; None if the method uses a subsample."""
     problem, samples, own = optimum.problem, data.samples, objective
     if not isinstance(own, GKDR) or type(problem) is not Trace:
@@ -445,7 +444,7 @@ def kernel_gradients(optimum: Optimum, objective: Objective, data: Data) -> Trac
     factor = scipy.linalg.cho_factor(K, check_finite=False)[0]
     A = scipy.linalg.cho_solve((factor, False), Z, check_finite=False)
     of = Closure(of_kernel_gradients, X, width, widens, Z, ridge, factor, A)
-    return TracedRows(optimum, of, [X])
+    return Known(optimum, of, [X])
 
 
 def of_kernel_gradients(X: Traced, M: Traced, *given: Traced) -> Observed:
@@ -464,14 +463,14 @@ def of_kernel_gradients(X: Traced, M: Traced, *given: Traced) -> Observed:
     return Observed((M.T,), (M,), (mean,), jnp.trace(G), G)
 
 
-def function(optimum: Optimum, objective: Objective, data: Data) -> TracedRows | None:
+def function(optimum: Optimum, objective: Objective, data: Data) -> Known | None:
     """Return the statement of a user's jax function of one view."""
     if not isinstance(objective, CustomObjective) or not objective.in_jax:
         return None
     # The declared manifold may be "auto", or wrong.
     own = replace(objective, manifold=type(optimum.problem.manifold).__name__.lower())
     y = None if data.y is None else np.asarray(data.y)
-    return TracedRows(optimum, Closure(of_function, y, own=own), [data.samples.dense()])
+    return Known(optimum, Closure(of_function, y, own=own), [data.samples.dense()])
 
 
 def of_function(X: Traced, M: Traced, y: Traced, *, own: CustomObjective) -> Observed:
@@ -480,7 +479,7 @@ def of_function(X: Traced, M: Traced, y: Traced, *, own: CustomObjective) -> Obs
     return Observed((M.T,), (M,), mean, own.sign * value, _NOTHING if within is None else within)
 
 
-def factor_model(optimum: Optimum, objective: Objective, data: Data) -> TracedRows | None:
+def factor_model(optimum: Optimum, objective: Objective, data: Data) -> Known | None:
     problem, samples = optimum.problem, data.samples
     if not isinstance(problem, FactorLikelihood):
         return None
@@ -490,7 +489,7 @@ def factor_model(optimum: Optimum, objective: Objective, data: Data) -> TracedRo
     unit = problem.objective.sign * problem.unit
     given = mask, problem.views[0].mean, problem.scale, noise.floor, unit
     of = Closure(of_likelihood, *given, tied=noise.tied)
-    return TracedRows(optimum, of, [np.nan_to_num(X)])
+    return Known(optimum, of, [np.nan_to_num(X)])
 
 
 def of_likelihood(X: Traced, M: Traced, *given: Traced, tied: bool) -> Observed:
@@ -523,7 +522,7 @@ def of_likelihood(X: Traced, M: Traced, *given: Traced, tied: bool) -> Observed:
 
 
 @dataclass(frozen=True)
-class FiltersOfRows(TracedRows):
+class FiltersOfRows(Known):
     """An optimum of csp for more than two classes; a joint diagonalisation gives the filters F.
 
     In the coordinates of F the classes' moments are as diagonal as possible: V = I minimises Pham's
@@ -629,160 +628,105 @@ def known(optimum: Optimum, objective: Objective, data: Data) -> Known | None:
             dynamical_components,
             white_rows,
             FiltersOfRows.of,
-            ProjectedRows.of,
-            SumOfRows.of,
+            projected_rows,
+            sum_of_terms,
         ]
     return next(filter(None, (of(optimum, objective, data) for of in kinds)), None)
 
 
-def scores_of(Y: Array, unit: float = 1.0) -> Array:
-    """Return centred scores Y over n unit^2: a factor of the derivatives of their covariance."""
-    return centred(Y) / (len(Y) * unit**2)
-
-
 @dataclass(frozen=True)
-class ProjectedRows(Known):
-    """An optimum of phi(Y) with Y = ZM; phi may have parameters that depend on the rows.
+class Projection:
+    """The objective phi(Y) with Y = ZM; phi may have parameters that depend on the rows.
 
     - Z (n, k), L (d, k): Z = (X - m)L
-    - unit: ratio of Y to the map of X - m
     - point: phi at the optimum
     """
 
     problem: Projected
     Z: Array
     L: Array
-    unit: float
     point: Any
 
     @classmethod
-    def of(cls, optimum: Optimum, objective: Objective, data: Data) -> ProjectedRows | None:
-        problem, rows = optimum.problem, data.samples.dense()
+    def of(cls, problem: BoundObjective, M: Array, data: Data) -> Projection | None:
+        rows = data.samples.dense()
         if not isinstance(problem, Projected) or not problem.follows:
             return None
         if len(problem.X) < len(rows):  # equal rows that move apart become neighbours
             raise SingularError(
-                f"{objective.name} has no derivative in X where rows of a class are equal: solve "
-                "the different rows, with the numbers of equal rows as sample_weight="
+                f"{problem.objective.name} has no derivative in X where rows of a class are equal: "
+                "solve the different rows, with the numbers of equal rows as sample_weight="
             )
-        (view,), Z, L = problem.views, problem.X, frame(optimum)
-        unit = 2.0 ** round(math.log2(np.linalg.norm(Z) / np.linalg.norm((rows - view.mean) @ L)))
-        return cls(optimum, problem, Z, unit * L, unit, problem.at(optimum.M))
+        (view,), Z, L = problem.views, problem.X, frame(problem)
+        unit = np.linalg.norm(Z) / np.linalg.norm((rows - view.mean) @ L)
+        return cls(problem, Z, 2.0 ** round(math.log2(unit)) * L, problem.at(M))
 
-    def rate(self, dX: Sequence[Array]) -> Rate:
-        Z, L, M, slope = self.Z, self.L, self.optimum.M, self.point.slope
-        mean, r = dX[0].mean(axis=0), M.shape[1]
-        dZ, dT, within = (dX[0] - mean) @ L, np.zeros((len(L), r)), np.zeros((r, r))
-        value, moved = self.problem.rate_at(self.point, dZ)
-        dY = dZ @ M
-        value += float(np.vdot(slope, dY))
-        gradient = dZ.T @ slope + Z.T @ (self.point.curvature(dY) + moved)
-        if self._by_variance:
-            within = 2.0 * sym(dY.T @ self._scores)
-        value *= self.optimum.problem.objective.sign * self.optimum.problem.unit
-        return Rate(gradient, Observed((dT.T,), (dT,), (mean,), value, within))
+    def rate(self, dX: Array) -> tuple[float, Array]:
+        point, dZ = self.point, centred(dX) @ self.L
+        value, moved = self.problem.rate_at(point, dZ)
+        dY = dZ @ point.M
+        gradient = dZ.T @ point.slope + self.Z.T @ (point.curvature(dY) + moved)
+        return value + float(np.vdot(point.slope, dY)), gradient
 
-    @property
-    def _by_variance(self) -> bool:
-        """True if variances of Y order the axes; otherwise the lengths of M's columns do."""
-        return not isinstance(self.problem, LabelledPairs)
-
-    @cached_property
-    def _scores(self) -> Array:
-        return scores_of(self.point.Y, self.unit)
-
-    def pulled(self, V: Sequence[Array]) -> list[Array]:
-        L, M, W = self.L, self.optimum.M, self.optimum.turned(V)
-        lowered, both = L.T @ V[0] / self.unit, W + W.T
-        across = self.Z.T @ self._scores if self._by_variance else L.T @ (L @ M)
-        (found,) = self.crossed(-self.optimum.solve(lowered + across @ both))
-        if self._by_variance:
-            found = found + centred(self._scores @ both @ (L @ M).T)
-        return [found]
-
-    def crossed(self, U: Array) -> list[Array]:
+    def crossed(self, U: Array) -> Array:
         point, dY = self.point, self.Z @ U
-        of_Z = point.slope @ U.T + point.curvature(dY) @ self.optimum.M.T
-        return [centred((of_Z + self.problem.pulled_at(point, dY)) @ self.L.T)]
+        of_Z = point.slope @ U.T + point.curvature(dY) @ point.M.T
+        return centred((of_Z + self.problem.pulled_at(point, dY)) @ self.L.T)
 
 
-@dataclass(frozen=True)
-class SumOfRows(Known):
-    """Optimum of a sum of terms, with orthonormal M in the original columns of a single X.
+def projected_rows(optimum: Optimum, objective: Objective, data: Data) -> Known | None:
+    term = Projection.of(optimum.problem, optimum.M, data)
+    if term is None:
+        return None
+    by_length = isinstance(optimum.problem, LabelledPairs)
+    of = Closure(of_projection, frame(optimum.problem), by_length=by_length)
+    return Known(optimum, of, [data.samples.dense()], [(1.0, term)])
 
-    - parts: the terms, at the optimum of the sum
-    - X: centred rows
+
+def of_projection(X: Traced, M: Traced, L: Traced, *, by_length: bool) -> Observed:
+    """Compute the map; the lengths of its rows or the variances of the scores order the axes."""
+    T, mean = L @ M, X[0].mean(axis=0)
+    scores = T if by_length else (X[0] - mean) @ T / len(X[0]) ** 0.5
+    return Observed((T.T,), (T,), (mean,), 0.0 * T[0, 0], scores.T @ scores)
+
+
+def sum_of_terms(optimum: Optimum, objective: Objective, data: Data) -> Known | None:
+    """Return the derivative of a sum with orthonormal M in the original columns of a single X.
+
+    The sum is unknown if a term has no known derivative.
     """
-
-    parts: list[Known]
-    weights: list[float]
-    X: Array
-
-    @classmethod
-    def of(cls, optimum: Optimum, objective: Objective, data: Data) -> SumOfRows | None:
-        """Return the sum; None if a term has no known derivative."""
-        problem = optimum.problem
-        if not isinstance(objective, Sum) or not isinstance(problem, (WeightedSum, TraceSum)):
+    problem, M = optimum.problem, optimum.M
+    if not isinstance(objective, Sum) or not isinstance(problem, (WeightedSum, TraceSum)):
+        return None
+    whole = not isinstance(problem, WeightedSum) or not (problem.only or problem.penalty)
+    if not whole or len(problem.views) > 1 or not objective.traits.transposed:
+        return None
+    stated: list[tuple[float, float, Closure]] = []
+    terms: list[tuple[float, Projection]] = []
+    for term, (weight, own) in zip(problem.terms, objective.terms, strict=True):
+        there = replace(optimum, problem=term.bound, axes=Axes.given(M.shape[1]))
+        part = of_matrices(there, own, data) or robust_pca(there, own, data)
+        beside = None if part else Projection.of(term.bound, M, data)
+        if not term.same_point or not (part or beside):
             return None
-        whole = not isinstance(problem, WeightedSum) or not (problem.only or problem.penalty)
-        if not whole or len(problem.views) > 1 or not objective.traits.transposed:
-            return None
-        kinds = of_matrices, robust_pca, ProjectedRows.of
-        parts, alone = [], Axes.given(optimum.M.shape[1])
-        for term, (_, own) in zip(problem.terms, objective.terms, strict=True):
-            there = replace(optimum, problem=term.bound, axes=alone)
-            tried = (of(there, own, data) for of in kinds)
-            part = next(filter(None, tried), None) if term.same_point else None
-            if part is None or not part.additive:
-                return None
-            parts.append(part)
-        weights = [weight for weight, _ in objective.terms]
-        return cls(optimum, parts, weights, centred(data.samples.dense()))
+        if part:
+            stated.append((weight, weight * own.sign * objective.sign, part.observed))
+        elif beside:
+            terms.append((weight * term.bound.unit / problem.unit, beside))
+    by = "scores" if len(matrix_of(optimum.axes)) else "nothing"
+    of = Closure(of_sum, stated, by="matrices" if isinstance(problem, TraceSum) else by)
+    return Known(optimum, of, [one.dense() for one in all_of(data)], terms)
 
-    def rate(self, dX: Sequence[Array]) -> Rate:
-        problem, M = self.optimum.problem, self.optimum.M
-        rates = [part.rate(dX) for part in self.parts]
-        gradient, value = np.zeros_like(M), 0.0
-        for rate, share, weight, part in zip(
-            rates, self._shares, self.weights, self.parts, strict=True
-        ):
-            gradient += share * rate.gradient
-            value += weight * part.optimum.problem.objective.sign * rate.observed.value
-        within = np.zeros_like(matrix_of(self.optimum.axes))
-        if isinstance(problem, TraceSum):
-            within = self._of_gradient * sym(M.T @ gradient)
-        elif len(within):
-            within = 2.0 * sym((centred(dX[0]) @ M).T @ self._scores)
-        still, value = np.zeros_like(M), problem.objective.sign * value
-        return Rate(gradient, Observed((still.T,), (still,), rates[0].observed.mean, value, within))
 
-    @cached_property
-    def _scores(self) -> Array:
-        return scores_of(self.X @ self.optimum.M)
-
-    def pulled(self, V: Sequence[Array]) -> list[Array]:
-        problem, M, W = self.optimum.problem, self.optimum.M, self.optimum.turned(V)
-        if isinstance(problem, TraceSum):
-            W = self._of_gradient * W
-            u = self.optimum.solve(V[0] + 2.0 * problem.at(M).gradient @ W)
-            return self.crossed(M @ W - u)
-        both = self._scores @ (W + W.T)
-        first, *others = self.crossed(-self.optimum.solve(V[0] + self.X.T @ both))
-        return [first + both @ M.T, *others]
-
-    def crossed(self, U: Array) -> list[Array]:
-        pairs = zip(self._shares, self.parts, strict=True)
-        return added([share * each for each in part.crossed(U)] for share, part in pairs)
-
-    @property
-    def _shares(self) -> list[float]:
-        """Coefficients of the terms in the gradient."""
-        units = [part.optimum.problem.unit / self.optimum.problem.unit for part in self.parts]
-        return [weight * unit for weight, unit in zip(self.weights, units, strict=True)]
-
-    @cached_property
-    def _of_gradient(self) -> float:
-        """Ratio of M'AM to M'grad, for a sum of traces."""
-        M = self.optimum.M
-        own = np.einsum("ij,ij->j", M, self.optimum.problem.at(M).gradient)
-        return float(self.optimum.axes.numbers @ own / (own @ own))
+def of_sum(X: Traced, M: Traced, stated: Traced, *, by: str) -> Observed:
+    """Compute a sum of statements; their matrices, scores or nothing order the axes."""
+    found = [(*weights, of(X, M)) for *weights, of in stated]
+    mean = found[0][-1].mean if found else (X[0].mean(axis=0),)
+    value = sum(weight * each.value for _, weight, each in found)
+    within = _NOTHING
+    if by == "matrices":
+        within = sum(weight * each.within for weight, _, each in found)
+    elif by == "scores":
+        scores = centred(X[0]) @ M
+        within = scores.T @ scores / len(scores)
+    return Observed((M.T,), (M,), mean, value, within)

@@ -9,11 +9,10 @@ that starts at the given data, which is exact to first order.
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cache, cached_property, lru_cache
-from typing import Any
+from typing import Any, Protocol
 
 import jax
 import jax.numpy as jnp
@@ -27,33 +26,6 @@ from ldr.solvers.manifolds import Array
 
 # Function of X, M and parameters that returns the quantities to be differentiated.
 Function = Callable[..., Observed]
-
-
-@dataclass(frozen=True)
-class Known(ABC):
-    """An optimum whose derivative with respect to its rows is known."""
-
-    optimum: Optimum
-
-    @abstractmethod
-    def rate(self, dX: Sequence[Array]) -> Rate:
-        """Return the derivative along dX of each view, and of the background."""
-
-    @abstractmethod
-    def pulled(self, V: Sequence[Array]) -> list[Array]:
-        """Return the derivative of <V', maps> with respect to the rows of each view.
-
-        - raises SingularError: scores of components tie.
-        """
-
-    @property
-    def additive(self) -> bool:
-        """True if the objective may be a term of a sum: M is orthonormal in the columns."""
-        return True
-
-    @abstractmethod
-    def crossed(self, U: Array) -> list[Array]:
-        """Return the derivative of <U, gradient> with respect to X, at fixed M."""
 
 
 # XLA's optimisation level 0 shortens compilation by a third; loops over pairs take twice as long.
@@ -155,35 +127,53 @@ def alike(one: Array | float, other: Array | float) -> bool:
     return bool(np.linalg.norm(np.subtract(one, other)) <= ALIKE * np.linalg.norm(other))
 
 
+class Moved(Protocol):
+    """A term of an objective whose derivatives in the rows are computed without jax."""
+
+    def rate(self, dX: Array) -> tuple[float, Array]:
+        """Return the derivatives of the value and the gradient along dX, at fixed M."""
+
+    def crossed(self, U: Array) -> Array:
+        """Return the derivative of <U, gradient> with respect to X, at fixed M."""
+
+
 @dataclass(frozen=True)
-class TracedRows(Known):
-    """An optimum of a function in jax.
+class Known:
+    """An optimum whose derivative with respect to its rows is known.
 
     - observed: function of X and M (in the solver's coordinates); its value is in the user's sense
-    - X: the rows of each view
+    - X: the rows of each view, and of the background
+    - terms: further terms of the objective, with their weights
     """
 
+    optimum: Optimum
     observed: Closure
     X: Sequence[Array]
+    terms: Sequence[tuple[float, Moved]] = ()
 
     def rate(self, dX: Sequence[Array]) -> Rate:
+        """Return the derivative along dX of each view, and of the background."""
         at, (gradient, observed) = self._computed(rate_of_gradient, *self._known, list(dX))
         self._check(*at)
-        return Rate(gradient, observed._replace(value=float(observed.value)))
+        value = float(observed.value)
+        for weight, term in self.terms:
+            of_value, of_gradient = term.rate(dX[0])
+            value += weight * self._known[0] * of_value
+            gradient = gradient + weight * of_gradient
+        return Rate(gradient, observed._replace(value=value))
 
     def pulled(self, V: Sequence[Array]) -> list[Array]:
+        """Return the derivative of <V', maps> with respect to the rows of each view.
+
+        - raises SingularError: scores of components tie.
+        """
         V, W = list(V), self.optimum.turned(V)
         u = self.optimum.solve(self._computed(slope_in_M, self._known[1], V, W))
-        return self._in_X(V, W, u)
-
-    def crossed(self, U: Array) -> list[Array]:
-        r = self.optimum.problem.blocks(self.optimum.M)[0].shape[1]
-        return self._in_X([np.zeros_like(P.T) for P in self._expected.P], np.zeros((r, r)), -U)
-
-    def _in_X(self, V: Sequence[Array], W: Array, u: Array) -> list[Array]:
-        found, at = self._computed(slope_in_X, *self._known, V, W, u)
+        (first, *others), at = self._computed(slope_in_X, *self._known, V, W, u)
         self._check(*at)
-        return list(found)
+        for weight, term in self.terms:
+            first = first - weight * term.crossed(u)
+        return [first, *others]
 
     @cached_property
     def _expected(self) -> Observed:

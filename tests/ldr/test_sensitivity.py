@@ -30,7 +30,7 @@ from ldr.objectives.data.opening import as_samples
 from ldr.objectives.graphs import HeatedEdges
 from ldr.objectives.slices import sliced
 from ldr.sensitivity.derivative import Derivative, Line, as_line
-from ldr.sensitivity.forms import Heated, RowForms
+from ldr.sensitivity.forms import Heated, RowForms, trace
 from ldr.sensitivity.rule import compile_quickly, computed
 from ldr.trial_layout import Trials
 from tests import real_data
@@ -418,8 +418,8 @@ def test_traces_of_sums_of_products():
     rows = RowForms.of(as_samples(X), 0)
     form = rows.scatter() @ rows.lagged(1) - 0.5 * (rows.scatter() @ rows.scatter_of_changes())
     with float64():
-        ahead, behind = (float(form.trace([X + t * dX])) for t in (h, -h))
-        _, rate = jax.jvp(lambda X: form.trace([X]), (X,), (dX,))
+        ahead, behind = (float(trace(form, [X + t * dX], X.shape[1])) for t in (h, -h))
+        _, rate = jax.jvp(lambda X: trace(form, [X], len(X[0])), (X,), (dX,))
         assert float(rate) == pytest.approx((ahead - behind) / (2 * h), rel=1e-7)
         (times,) = form.times([X], [np.eye(X.shape[1])])
     Z, steps = X - X.mean(axis=0), np.diff(X, axis=0)
