@@ -101,7 +101,10 @@ class Line:
 
     @property
     def length(self) -> float:
-        """The t at which data change by their own size (a standard deviation, a weight)."""
+        """The t at which data change by their own size (a standard deviation, a weight).
+
+        It is 1 if nothing changes.
+        """
         data = self.data
         moving: list[tuple[npt.ArrayLike, npt.ArrayLike]] = [
             (np.nanstd(samples.dense(), axis=0), np.abs(dX).max(axis=0))
@@ -114,7 +117,8 @@ class Line:
         if self.weights is not None:
             moving.append((_weights(data.samples), self.weights))
         moving += [(parameter(self.objective, name), d) for name, d in self.parameters.items()]
-        return min((_length(*each) for each in moving), default=math.inf)
+        found = min((_length(*each) for each in moving), default=math.inf)
+        return 1.0 if math.isinf(found) else found
 
 
 def all_of(data: Data) -> Sequence[Samples]:
@@ -275,9 +279,6 @@ def rate(optimum: Optimum, line: Callable[[float], BoundObjective], length: floa
     - raises SingularError: the differences agree at no step, or the value jumps at t = 0, because
       the problem is discontinuous in t, as with graphs of neighbours or ranks.
     """
-    if math.isinf(length):
-        at = still(optimum, line, 0.0)
-        return at.combined(1.0, -1.0, at)
     problem, M = optimum.problem, optimum.M
     gradient, value = problem.at(M).gradient, problem.reported(problem.value(M))
     sizes = _NOTHING[0] * float(np.linalg.norm(gradient)), _NOTHING[1] * abs(value)
@@ -290,7 +291,12 @@ def rate(optimum: Optimum, line: Callable[[float], BoundObjective], length: floa
         return found
 
     first = _STEP * length
-    best, error = extrapolated(central, first, lambda one, other: one.apart(other, least))
+
+    def distance(one: Rate, other: Rate) -> float:
+        ours, theirs = ((each.gradient, np.array([each.observed.value])) for each in (one, other))
+        return apart(ours, theirs, least)
+
+    best, error = extrapolated(central, first, distance)
     if not error <= ALIKE or jumps[-1] > max(0.5 * jumps[1], ALIKE * jumps[0]):
         raise SingularError(
             "the problem is not smooth along the given direction: its value jumps, or finite "
@@ -336,7 +342,7 @@ def difference(
     except DataError as error:  # the method accepts only integers, or only 0 and 1
         raise ArgumentError(f"the data cannot change in the given direction: {error}") from error
     middle = 0.5 * (ahead.observed.value + behind.observed.value)
-    return ahead.combined(0.5 / h, -0.5 / h, behind), middle
+    return combined(0.5 / h, ahead, -0.5 / h, behind), middle
 
 
 def still(optimum: Optimum, line: Callable[[float], BoundObjective], t: float) -> Rate:
@@ -347,7 +353,7 @@ def still(optimum: Optimum, line: Callable[[float], BoundObjective], t: float) -
     gradient = RiemannianProblem(problem).at(M).gradient
     back = carried(problem, own, gradient) * (problem.unit / own.unit)
     projected = own.manifold.project(optimum.M, back)
-    return Rate(projected, Observed.of(problem, M), {t: 1.0})
+    return Rate(projected, Observed.of(problem, M))
 
 
 def same_point(optimum: Optimum, problem: BoundObjective) -> Array:
@@ -383,12 +389,13 @@ class Derivative:
     _line: Line
     _rate: Rate
     _move: Array
+    _by_products: bool
 
     @classmethod
     def along(cls, optimum: Optimum, line: Line, known: Rate | None = None) -> Derivative:
         """Return the derivative from a known `Rate`, or by differences."""
         found = rate(optimum, line, line.length) if known is None else known
-        return cls(optimum, line, found, -optimum.solve(found.gradient))
+        return cls(optimum, line, found, -optimum.solve(found.gradient), known is not None)
 
     @property
     def value(self) -> float:
@@ -420,22 +427,23 @@ class Derivative:
         moved = self._moved(self._optimum.problem.maps, turn)
         return combined(1.0, self._rate.observed.P, 1.0, moved)
 
-    def optimum_at(self, t: float) -> tuple[BoundObjective, Array]:
-        """Return the problem at t, and its optimum to first order."""
-        problem, moved = self._line(t), self._optimum.moved(t * self._move)
-        return problem, problem.manifold.nearest(carried(self._optimum.problem, problem, moved))
+    def optimum_at(self, t: float, turn: Array | None = None) -> tuple[BoundObjective, Array]:
+        """Return the problem at t, and its optimum to first order, with axes rotated by t turn."""
+        own = self._optimum
+        problem = like(self._line(t), own.problem)
+        moved = own.moved(t * self._move, None if turn is None else t * turn)
+        return problem, problem.manifold.nearest(carried(own.problem, problem, moved))
 
     @property
     def components(self) -> dict[str, Array]:
-        if not self._rate.shares:
+        if self._by_products:  # which fix the point of the problem at t in another way
             return self._by_differences.components
-        optimum = self._optimum
-        found = self._moved(lambda M: _columns(numbers(optimum.problem, M)), self._turn)
-        for t, share in self._rate.shares.items():
-            problem = self._line(t)
-            there = _columns(numbers(problem, same_point(optimum, problem)))
-            found = combined(1.0, found, share, there)
-        return dict(zip(numbers(optimum.problem, optimum.M), found, strict=True))
+        own, turn = self._optimum, self._turn
+        found = self._slope(
+            lambda t: tuple(numbers(*self.optimum_at(t, turn)).values()),
+            min(self._unit(turn), self._line.length),
+        )
+        return dict(zip(numbers(own.problem, own.M), found, strict=True))
 
     @cached_property
     def _by_differences(self) -> Derivative:
@@ -455,23 +463,27 @@ class Derivative:
         self, seen: Callable[[Array], tuple[Array, ...]], turn: Array | None = None
     ) -> tuple[Array, ...]:
         """Return the derivative of observed quantities in M, for a fixed problem."""
-        optimum = self._optimum
+
+        def at(t: float) -> tuple[Array, ...]:
+            return seen(self._optimum.moved(t * self._move, None if turn is None else t * turn))
+
+        return self._slope(at, self._unit(turn))
+
+    def _unit(self, turn: Array | None) -> float:
+        """Return the t at which M changes by its own size."""
         size = float(np.linalg.norm(self._move) + (0.0 if turn is None else np.linalg.norm(turn)))
-        if size == 0:
-            return tuple(0.0 * each for each in seen(optimum.M))
-        unit = max(1.0, float(np.abs(optimum.M).max())) / size
+        return max(1.0, float(np.abs(self._optimum.M).max())) / size if size else math.inf
 
-        def central(h: float) -> tuple[Array, ...]:
-            ahead, behind = (
-                seen(optimum.moved(t * self._move, None if turn is None else t * turn))
-                for t in (h, -h)
-            )
-            return combined(0.5 / h, ahead, -0.5 / h, behind)
-
-        sizes = (_NOTHING[1] * float(np.linalg.norm(each)) for each in seen(optimum.M))
+    def _slope(self, at: Callable[[float], tuple[Array, ...]], unit: float) -> tuple[Array, ...]:
+        """Return the derivative at t = 0 by differences, for steps relative to `unit`."""
+        if math.isinf(unit):
+            return tuple(0.0 * each for each in at(0.0))
+        sizes = (_NOTHING[1] * float(np.linalg.norm(each)) for each in at(0.0))
         least = [max(size / unit, float(np.finfo(float).tiny)) for size in sizes]
         best, error = extrapolated(
-            central, _STEP * unit, lambda one, other: apart(one, other, least)
+            lambda h: combined(0.5 / h, at(h), -0.5 / h, at(-h)),
+            _STEP * unit,
+            lambda one, other: apart(one, other, least),
         )
         if not error <= ALIKE:
             raise SingularError(
@@ -479,10 +491,6 @@ class Derivative:
                 "of M nearly tie, or a component vanishes. Use a smaller r"
             )
         return best
-
-
-def _columns(numbers: Mapping[str, Array]) -> tuple[Array, ...]:
-    return tuple(numbers.values())
 
 
 def projector_rate(P: Array, dP: Array) -> Array:

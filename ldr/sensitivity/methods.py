@@ -562,7 +562,7 @@ class FiltersOfRows(Known):
         known = self.criterion, [X], V, 1.0, np.zeros(0)
         _, (gradient, _) = computed(rate_of_gradient, *known, list(dX))
         moved = super().rate([*dX, -self.inverse(gradient)])
-        return replace(moved, gradient=np.zeros_like(self.optimum.M))
+        return moved._replace(gradient=np.zeros_like(self.optimum.M))
 
     def pulled(self, V: Sequence[Array]) -> list[Array]:
         of_rows, of_V = super().pulled(V)

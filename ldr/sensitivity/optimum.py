@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -48,38 +48,21 @@ class Observed(NamedTuple):
 
 
 def combined(c: float, one: Any, d: float, other: Any) -> Any:
-    """Return the linear combination c one + d other of arrays, rates, or nested tuples."""
-    if isinstance(one, Rate):
-        return one.combined(c, d, other)
+    """Return the linear combination c one + d other of arrays, or of nested tuples."""
     if not isinstance(one, tuple):
         return c * one + d * other
     parts = [combined(c, x, d, y) for x, y in zip(one, other, strict=True)]
     return type(one)(*parts) if hasattr(one, "_fields") else tuple(parts)
 
 
-@dataclass(frozen=True)
-class Rate:
+class Rate(NamedTuple):
     """Derivatives in t, at fixed M, of a problem's gradient and observed quantities.
 
-    The dict `shares` maps each t of a finite difference to its coefficient. Exact derivatives have
-    an empty `shares`, and their `observed` may lack M.
+    The `observed` quantities may lack M.
     """
 
     gradient: Array
     observed: Observed
-    shares: Mapping[float, float] = field(default_factory=dict)
-
-    def combined(self, c: float, d: float, other: Rate) -> Rate:
-        ours, theirs = (self.gradient, self.observed), (other.gradient, other.observed)
-        gradient, observed = combined(c, ours, d, theirs)
-        times = {**self.shares, **other.shares}
-        shares = {t: c * self.shares.get(t, 0.0) + d * other.shares.get(t, 0.0) for t in times}
-        return Rate(gradient, observed, shares)
-
-    def apart(self, other: Rate, least: Sequence[float]) -> float:
-        """Return the relative distance of gradients and values, at scales of at least `least`."""
-        ours, theirs = ((each.gradient, np.array([each.observed.value])) for each in (self, other))
-        return apart(ours, theirs, least)
 
 
 def apart(ones: Sequence[Array], others: Sequence[Array], least: Sequence[float]) -> float:
