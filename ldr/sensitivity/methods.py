@@ -23,25 +23,25 @@ from jax.scipy.linalg import cho_solve
 from ldr.objectives.custom.function import CustomObjective
 from ldr.objectives.data.data import Data, UnknownError
 from ldr.objectives.data.opening import as_samples
-from ldr.objectives.dca import DCA, Predictive, stationary
-from ldr.objectives.dynamics import Dynamics, LinearDynamics, middles_and_steps
+from ldr.objectives.dca import Predictive, stationary
+from ldr.objectives.dynamics import LinearDynamics, middles_and_steps
 from ldr.objectives.families.composite import TraceSum, WeightedSum
 from ldr.objectives.families.factors import FactorLikelihood
 from ldr.objectives.families.gram import kernel_width
 from ldr.objectives.families.pairwise import LabelledPairs
 from ldr.objectives.families.projected import Projected
 from ldr.objectives.families.trace import Trace
-from ldr.objectives.foreca import ForeCA, SpectralEntropy, hann_window, segment_starts
+from ldr.objectives.foreca import SpectralEntropy, hann_window, segment_starts
 from ldr.objectives.ica import SourcesInMemory
 from ldr.objectives.kernel import Response, as_response, gaussian_gram, gradient_of_median
 from ldr.objectives.objective import Objective, Sum
-from ldr.objectives.pls import PLSRegression, ScoreRegression
+from ldr.objectives.pls import ScoreRegression
 from ldr.objectives.problem import BoundObjective
 from ldr.objectives.regression import ReducedRank, Regression
-from ldr.objectives.robust_pca import Huber, Reconstruction, RobustPCA
+from ldr.objectives.robust_pca import Huber, Reconstruction
 from ldr.objectives.sdr import GKDR
 from ldr.objectives.statistics.sums import median, middle_places
-from ldr.objectives.trials import CSP, JointDiagonal, JointFilters
+from ldr.objectives.trials import JointDiagonal, JointFilters
 from ldr.objectives.view import Axes
 from ldr.sensitivity.derivative import all_of
 from ldr.sensitivity.equations import StatedFunction
@@ -126,7 +126,7 @@ class RegressionRows(Known):
         return super().pulled(V)
 
 
-def regression(optimum: Optimum, objective: Objective, data: Data) -> Known | None:
+def regression(optimum: Optimum, objective: Any, data: Data) -> Known | None:
     problem, samples = optimum.problem, data.samples
     if type(problem) is not Regression:
         return None
@@ -148,9 +148,7 @@ def of_regression(X: Traced, M: Traced, *given: Traced) -> Observed:
     return Observed((P,), (B,), (_mean(X[0], w),), (left**2).sum(), _NOTHING)
 
 
-def reduced_rank(optimum: Optimum, objective: Objective, data: Data) -> Known | None:
-    if not isinstance(optimum.problem, ReducedRank):
-        return None
+def reduced_rank(optimum: Optimum, objective: Any, data: Data) -> Known | None:
     X = [view.dense() for view in data.views]
     return Known(optimum, Closure(of_reduced_rank, data.samples.weights), X)
 
@@ -168,12 +166,10 @@ def of_reduced_rank(X: Traced, M: Traced, w: Traced) -> Observed:
     return Observed((S[:, None] * Min.T, Mout.T), (Min, Mout), means, value, _NOTHING)
 
 
-def partial_least_squares(optimum: Optimum, objective: Objective, data: Data) -> Known | None:
+def partial_least_squares(optimum: Optimum, objective: Any, data: Data) -> Known | None:
     """Return the statement of PLS; None if the last weight has no response left to explain."""
-    problem, samples = optimum.problem, data.samples
-    if not isinstance(problem, ScoreRegression) or not isinstance(objective, PLSRegression):
-        return None
-    X, Y = samples.dense(), centred(as_response(data.y, samples.n))
+    problem: Any = optimum.problem
+    X, Y = data.samples.dense(), centred(as_response(data.y, data.samples.n))
     leading: list[LeadingVectors] = []
 
     def weight(S: Array) -> Array:
@@ -235,10 +231,8 @@ def _scores(
     return R, T
 
 
-def dynamics(optimum: Optimum, objective: Objective, data: Data) -> Known | None:
-    problem = optimum.problem
-    if not isinstance(problem, LinearDynamics) or not isinstance(objective, Dynamics):
-        return None
+def dynamics(optimum: Optimum, objective: Any, data: Data) -> Known:
+    problem: Any = optimum.problem
     moves = objective.derivatives
     if moves is not None:
         moves = as_samples(moves, "derivatives").dense()
@@ -265,12 +259,10 @@ def of_dynamics(X: Traced, M: Traced, *given: Traced, skew: bool) -> Observed:
     return Observed((M.T,), (M,), (mean,), value, (Z @ M).T @ (Z @ M) / len(Z))
 
 
-def dynamical_components(optimum: Optimum, objective: Objective, data: Data) -> Known | None:
+def dynamical_components(optimum: Optimum, objective: Any, data: Data) -> Known | None:
     """Return the statement of dca; None if no stationary series has these covariances."""
-    problem, X = optimum.problem, data.samples.dense()
-    if not isinstance(problem, Predictive) or not isinstance(objective, DCA):
-        return None
-    L, length = frame(problem), len(problem.C)
+    problem: Any = optimum.problem
+    X, L, length = data.samples.dense(), frame(problem), len(problem.C)
     places = _places(X @ L, length)
     if stationary(np.array([_lagged(k, places, places) for k in range(length)]))[1]:
         return None
@@ -312,17 +304,17 @@ def _lagged(k: int, Z: Sequence[Traced], Y: Sequence[Traced]) -> Traced:
     return sum(products[1:], start=products[0]) / (len(products) * len(Z[0]))
 
 
-def white_rows(optimum: Optimum, objective: Objective, data: Data) -> Known | None:
-    """Return the statement of foreca, ica or uica, functions of whitened rows."""
-    problem = optimum.problem
-    if isinstance(problem, SpectralEntropy) and isinstance(objective, ForeCA):
-        of = Closure(of_spectra, frame(problem), objective.ridge, length=problem.length)
-    elif isinstance(problem, SourcesInMemory):
-        name = getattr(objective, "contrast", None) or getattr(objective, "expert", "")
-        degrees, gaussian = getattr(objective, "degrees", 0.0), problem.contrast.gaussian
-        of = Closure(of_sources, frame(problem), degrees, gaussian, name=name)
-    else:
-        return None
+def spectra(optimum: Optimum, objective: Any, data: Data) -> Known:
+    problem: Any = optimum.problem
+    of = Closure(of_spectra, frame(problem), objective.ridge, length=problem.length)
+    return Known(optimum, of, [data.samples.dense()])
+
+
+def sources(optimum: Optimum, objective: Any, data: Data) -> Known:
+    problem: Any = optimum.problem
+    name = getattr(objective, "contrast", None) or getattr(objective, "expert", "")
+    degrees, gaussian = getattr(objective, "degrees", 0.0), problem.contrast.gaussian
+    of = Closure(of_sources, frame(problem), degrees, gaussian, name=name)
     return Known(optimum, of, [data.samples.dense()])
 
 
@@ -370,18 +362,14 @@ def of_sources(X: Traced, M: Traced, *given: Traced, name: str) -> Observed:
     return Observed((T.T,), (), (mean,), value, _NOTHING)
 
 
-def robust_pca(optimum: Optimum, objective: Objective, data: Data) -> Known | None:
+def robust_pca(optimum: Optimum, objective: Any, data: Data) -> Known | None:
     """Return the statement of robust PCA; None for spherical PCA or a row at the centre."""
-    problem, X = optimum.problem, data.samples.dense()
-    if not isinstance(problem, Reconstruction) or not isinstance(objective, RobustPCA):
-        return None
-    if objective.sphere:
-        return None
-    Z, (view,), loss = problem.X, problem.views, problem.loss
+    problem: Any = optimum.problem
+    X, Z, (view,), loss = data.samples.dense(), problem.X, problem.views, problem.loss
     lengths = np.linalg.norm(Z, axis=1)
     least = objective.epsilon * median(lengths)
     # The length of a zero row has no derivative.
-    if not lengths.min() > FACTOR_ROUNDING * lengths.mean():
+    if objective.sphere or not lengths.min() > FACTOR_ROUNDING * lengths.mean():
         return None
     if isinstance(loss, Huber) and not loss.threshold > least:
         return None
@@ -430,10 +418,10 @@ def of_distances(X: Traced, M: Traced, *given: Traced) -> Observed:
     return Observed(((lift @ M).T,), (lift @ M,), (mean,), scale * loss.sum(), within)
 
 
-def kernel_gradients(optimum: Optimum, objective: Objective, data: Data) -> Known | None:
+def kernel_gradients(optimum: Optimum, objective: Any, data: Data) -> Known | None:
     """Return the statement of kernel gradients; None if the method uses a subsample."""
-    problem, samples, own = optimum.problem, data.samples, objective
-    if not isinstance(own, GKDR) or type(problem) is not Trace:
+    samples, own = data.samples, objective
+    if type(optimum.problem) is not Trace:
         return None
     X = samples.dense()
     width = own.width or kernel_width(centred(X), None, 1, 1)
@@ -463,9 +451,9 @@ def of_kernel_gradients(X: Traced, M: Traced, *given: Traced) -> Observed:
     return Observed((M.T,), (M,), (mean,), jnp.trace(G), G)
 
 
-def function(optimum: Optimum, objective: Objective, data: Data) -> Known | None:
+def function(optimum: Optimum, objective: Any, data: Data) -> Known | None:
     """Return the statement of a user's jax function of one view."""
-    if not isinstance(objective, CustomObjective) or not objective.in_jax:
+    if not objective.in_jax:
         return None
     # The declared manifold may be "auto", or wrong.
     own = replace(objective, manifold=type(optimum.problem.manifold).__name__.lower())
@@ -479,11 +467,9 @@ def of_function(X: Traced, M: Traced, y: Traced, *, own: CustomObjective) -> Obs
     return Observed((M.T,), (M,), mean, own.sign * value, _NOTHING if within is None else within)
 
 
-def factor_model(optimum: Optimum, objective: Objective, data: Data) -> Known | None:
-    problem, samples = optimum.problem, data.samples
-    if not isinstance(problem, FactorLikelihood):
-        return None
-    noise, X, mask = problem.noise, samples.dense(), None
+def factor_model(optimum: Optimum, objective: Any, data: Data) -> Known | None:
+    problem: Any = optimum.problem
+    noise, X, mask = problem.noise, data.samples.dense(), None
     if len(problem.manifold.factors) > 2:  # the third factor of a product manifold is the mean
         mask = (~np.isnan(X)).astype(float)
     unit = problem.objective.sign * problem.unit
@@ -536,14 +522,12 @@ class FiltersOfRows(Known):
     inverse: HessianInverse = field(kw_only=True)
 
     @classmethod
-    def of(cls, optimum: Optimum, objective: Objective, data: Data) -> FiltersOfRows | None:
-        problem, samples, unit = optimum.problem, data.samples, np.eye(len(optimum.M))
-        if not isinstance(problem, JointFilters) or not isinstance(objective, CSP):
-            return None
-        (P,), (codes, classes), X = problem.maps(unit), data.labels, samples.dense()
+    def of(cls, optimum: Optimum, objective: Any, data: Data) -> FiltersOfRows:
+        samples, unit = data.samples, np.eye(len(optimum.M))
+        (P,), (codes, classes), X = optimum.problem.maps(unit), data.labels, samples.dense()
         rows = RowForms.of(samples, 0)
-        members = np.array(objective.members(rows, codes, classes))  # type: ignore[arg-type]
-        shares = objective.probabilities(rows, codes, classes)  # type: ignore[arg-type]
+        members = np.array(objective.members(rows, codes, classes))
+        shares = objective.probabilities(rows, codes, classes)
         moments = P.T, members, objective.ridge
         inverse = filters_inverse(np.array(moments_of(X, *moments)))
         try:
@@ -602,36 +586,6 @@ def filters_inverse(C: Array) -> HessianInverse:
     """Return the inverse Hessian of Pham's criterion at I, without the scales."""
     unit = np.eye(C.shape[1])
     return HessianInverse(JointDiagonal(C), unit, [np.diag(each) for each in unit])
-
-
-def known(optimum: Optimum, objective: Objective, data: Data) -> Known | None:
-    """Return the derivative of the optimum in the rows; None if only differences are available."""
-    samples = all_of(data)
-    if any(one.is_sparse or one.stored for one in samples):
-        return None
-    kept = zip(optimum.problem.blocks(optimum.M), data.views, strict=True)
-    # Some of the following formulas hold only if M has one row for each column of the data.
-    whole = all(len(block) == view.d for block, view in kept)
-    plain = all(one.marks is None for one in samples)
-    kinds: list[Callable[[Optimum, Objective, Data], Known | None]] = []
-    if whole:
-        kinds += [of_matrices, regression, reduced_rank]
-    if plain:
-        kinds += [partial_least_squares]
-    if whole and plain:
-        kinds += [
-            function,
-            robust_pca,
-            factor_model,
-            kernel_gradients,
-            dynamics,
-            dynamical_components,
-            white_rows,
-            FiltersOfRows.of,
-            projected_rows,
-            sum_of_terms,
-        ]
-    return next(filter(None, (of(optimum, objective, data) for of in kinds)), None)
 
 
 @dataclass(frozen=True)
@@ -705,7 +659,8 @@ def sum_of_terms(optimum: Optimum, objective: Objective, data: Data) -> Known | 
     terms: list[tuple[float, Projection]] = []
     for term, (weight, own) in zip(problem.terms, objective.terms, strict=True):
         there = replace(optimum, problem=term.bound, axes=Axes.given(M.shape[1]))
-        part = of_matrices(there, own, data) or robust_pca(there, own, data)
+        robust = isinstance(term.bound, Reconstruction)
+        part = (robust_pca if robust else of_matrices)(there, own, data)
         beside = None if part else Projection.of(term.bound, M, data)
         if not term.same_point or not (part or beside):
             return None
@@ -730,3 +685,45 @@ def of_sum(X: Traced, M: Traced, stated: Traced, *, by: str) -> Observed:
         scores = centred(X[0]) @ M
         within = scores.T @ scores / len(scores)
     return Observed((M.T,), (M,), mean, value, within)
+
+
+Kind = type | tuple[type, ...]
+# Statements by the class of the problem or of the objective; the first that applies holds. Those of
+# the first group accept sample weights and trials.
+WITH_MARKS: Sequence[tuple[Kind, Callable[[Optimum, Any, Data], Known | None]]] = (
+    (Objective, of_matrices),
+    (Regression, regression),
+    (ReducedRank, reduced_rank),
+)
+PLAIN: Sequence[tuple[Kind, Callable[[Optimum, Any, Data], Known | None]]] = (
+    (CustomObjective, function),
+    (Reconstruction, robust_pca),
+    (FactorLikelihood, factor_model),
+    (GKDR, kernel_gradients),
+    (LinearDynamics, dynamics),
+    (Predictive, dynamical_components),
+    (SpectralEntropy, spectra),
+    (SourcesInMemory, sources),
+    (JointFilters, FiltersOfRows.of),
+    (Projected, projected_rows),
+    (Sum, sum_of_terms),
+)
+
+
+def known(optimum: Optimum, objective: Objective, data: Data) -> Known | None:
+    """Return the derivative of the optimum in the rows; None if only differences are available."""
+    problem = optimum.problem
+    if any(one.is_sparse or one.stored for one in all_of(data)):
+        return None
+    plain = all(one.marks is None for one in all_of(data))
+    if isinstance(problem, ScoreRegression):
+        return partial_least_squares(optimum, objective, data) if plain else None
+    kept = zip(problem.blocks(optimum.M), data.views, strict=True)
+    if not all(len(block) == view.d for block, view in kept):
+        return None  # the statements hold only if M has one row for each column of the data
+    tried = (
+        of(optimum, objective, data)
+        for kind, of in (*WITH_MARKS, *(PLAIN if plain else ()))
+        if isinstance(problem, kind) or isinstance(objective, kind)
+    )
+    return next(filter(None, tried), None)
