@@ -174,35 +174,26 @@ def _sym(S: Traced) -> Traced:
 
 @tree
 class Spectrum:
-    """The eigenvalues s of a symmetric S, and h(S) = V diag(h) V' for h = |s| or h = s^{1/2}.
+    """The function h(S) = V diag(h) V' of a symmetric S, |S| or S^{1/2}, as a root of S^2 or of S.
 
-    The derivative of h(S) is V(G o V'dS V)V' with G_ij = (h_i - h_j)/(s_i - s_j).
+    The derivative of h(S) is VFV' with (h_i + h_j) F_ij = (V'd(h(S)^2)V)_ij.
     """
 
     V: Array
-    s: Array
     h: Array
-    G: Array
+    roots: bool = field(metadata=STATIC)
 
     @classmethod
-    def of(cls, S: Array, by: str) -> Spectrum:
-        """Compute the spectrum by "sizes" or "roots"."""
+    def of(cls, S: Array, roots: bool) -> Spectrum:
         s, V = symmetric_eigen(S)
-        if by == "roots":
-            h = np.sqrt(np.maximum(s, 0.0))
-            both = h[:, None] + h
-            there = both > FACTOR_ROUNDING * h.max()
-            G = np.divide(1.0, both, out=np.zeros_like(both), where=there)
-        else:
-            h, gaps, alike = np.abs(s), s[:, None] - s, np.sign(s)[:, None] == np.sign(s)
-            G = np.where(alike, np.sign(s), (h[:, None] - h) / np.where(alike, 1.0, gaps))
-        return cls(V, s, h, G)
+        return cls(V, np.sqrt(np.maximum(s, 0.0)) if roots else np.abs(s), roots)
 
     def times(self, S: Traced, M: Traced) -> Traced:
         """Return h(S)M for S near the decomposed matrix, to first order."""
-        R = self.V.T @ M
-        change = self.G * (self.V.T @ S @ self.V - np.eye(len(self.G)) * self.s)
-        return self.V @ (self.h[:, None] * R + change @ R)
+        R, h, both = self.V.T @ M, self.h[:, None], self.h[:, None] + self.h
+        square = self.V.T @ (S if self.roots else S @ S) @ self.V - jnp.diag(self.h**2)
+        there = both > FACTOR_ROUNDING * self.h.max()
+        return self.V @ (h * R + jnp.where(there, square / jnp.where(there, both, 1.0), 0.0) @ R)
 
 
 def observed(
@@ -280,7 +271,7 @@ def of_matrices(optimum: Optimum, objective: Objective, data: Data) -> MatrixRow
     size = sum(float(np.vdot(Q, Q)) for Q in blocks) / float(np.vdot(M, M))
     spectrum = None
     if isinstance(problem, SpectralTrace):
-        spectrum = Spectrum.of(problem.signed, statement.of)
+        spectrum = Spectrum.of(problem.signed, statement.of == "roots")
     X = [one.dense() for one in all_of(data)]
     numbers = math.sqrt(size), problem.objective.sign
     shapes = tuple(each.shape for each in blocks)
