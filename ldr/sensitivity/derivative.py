@@ -273,34 +273,41 @@ _GOOD, _ROUNDED = 1e-9, 1e-7
 _NOTHING = 1e-7, 1e-2
 
 
-def rate(optimum: Optimum, line: Callable[[float], BoundObjective], length: float) -> Rate:
-    """Compute a derivative by extrapolated central differences (Ridders), at the best step.
+def rate(optimum: Optimum, line: Line) -> Rate:
+    """Compute the derivative along a line by differences, at the M of the optimum.
 
     - raises SingularError: the differences agree at no step, or the value jumps at t = 0, because
       the problem is discontinuous in t, as with graphs of neighbours or ranks.
     """
-    problem, M = optimum.problem, optimum.M
-    gradient, value = problem.at(M).gradient, problem.reported(problem.value(M))
-    sizes = _NOTHING[0] * float(np.linalg.norm(gradient)), _NOTHING[1] * abs(value)
-    least = [max(size / length, float(np.finfo(float).tiny)) for size in sizes]
-    jumps = [abs(value)]
+    own, M = optimum.problem, optimum.M
+    gradient, value = own.at(M).gradient, own.reported(own.value(M))
+    values: list[float] = []
 
-    def central(step: float) -> Rate:
-        found, middle = difference(optimum, line, step)
-        jumps.append(abs(middle - value))
+    def at(t: float) -> Rate:
+        problem = line(t)
+        there = same_point(optimum, problem)
+        problem = like(problem, own)
+        moved = RiemannianProblem(problem).at(there).gradient
+        back = carried(problem, own, moved) * (problem.unit / own.unit)
+        found = Rate(own.manifold.project(M, back), Observed.of(problem, there))
+        values.append(found.observed.value)
         return found
 
-    first = _STEP * length
+    def seen(found: Rate) -> tuple[Array, ...]:
+        return found.gradient, np.array([found.observed.value])
 
-    def distance(one: Rate, other: Rate) -> float:
-        ours, theirs = ((each.gradient, np.array([each.observed.value])) for each in (one, other))
-        return apart(ours, theirs, least)
-
-    best, error = extrapolated(central, first, distance)
-    if not error <= ALIKE or jumps[-1] > max(0.5 * jumps[1], ALIKE * jumps[0]):
+    sizes = _NOTHING[0] * float(np.linalg.norm(gradient)), _NOTHING[1] * abs(value)
+    try:
+        best, error = extrapolated(at, line.length, sizes, seen)
+    except DataError as refused:  # the method accepts only integers, or only 0 and 1
+        raise ArgumentError(
+            f"the data cannot change in the given direction: {refused}"
+        ) from refused
+    jumps = np.abs(0.5 * np.add(values[::2], values[1::2]) - value)
+    if not error <= ALIKE or jumps[-1] > max(0.5 * jumps[0], ALIKE * abs(value)):
         raise SingularError(
             "the problem is not smooth along the given direction: its value jumps, or finite "
-            f"differences of decreasing steps, down to {_STEP * _SHORTER ** (2 - len(jumps)):.0e} "
+            f"differences of decreasing steps, down to {_STEP * _SHORTER ** (1 - len(jumps)):.0e} "
             "of the data's norm, disagree. If the kernel width is the default, a median of "
             "distances, give a number; standardise columns of very different units"
         )
@@ -308,52 +315,37 @@ def rate(optimum: Optimum, line: Callable[[float], BoundObjective], length: floa
 
 
 def extrapolated(
-    difference: Callable[[float], Found], step: float, distance: Callable[[Found, Found], float]
+    at: Callable[[float], Found],
+    unit: float,
+    sizes: Sequence[float],
+    seen: Callable[[Found], tuple[Array, ...]],
 ) -> tuple[Found, float]:
-    """Return a derivative by Ridders' extrapolation of central differences, and its error.
+    """Return a derivative at t = 0 by Ridders' extrapolation of central differences, and its error.
 
-    - step: the longest step; each further step is shorter
-    - distance: relative distance of two derivatives
+    - unit: the t at which the function changes by its own size
+    - seen: function that returns the arrays that are compared
+    - sizes: sizes of these arrays below which they count as zero
     """
+    least = [max(size / unit, float(np.finfo(float).tiny)) for size in sizes]
     above: list[Found] = []
-    best, error = difference(step), math.inf
+    error = math.inf
     for k in range(_STEPS):
-        row, before = [difference(step * _SHORTER**-k) if k else best], error
+        h = _STEP * unit * _SHORTER**-k
+        row, before = [combined(0.5 / h, at(h), -0.5 / h, at(-h))], error
         for j, upper in enumerate(above, 1):
             q = _SHORTER ** (2 * j)
             row.append(combined(q / (q - 1), row[-1], -1 / (q - 1), upper))
-            apart = max(distance(row[j], other) for other in (row[j - 1], upper))
-            if j == 1 and apart <= ALIKE:  # extrapolation roughly squares the relative error
-                apart *= apart
-            if apart < error:
-                best, error = row[j], apart
+            distance = max(apart(seen(row[j]), seen(each), least) for each in (row[j - 1], upper))
+            if j == 1 and distance <= ALIKE:  # extrapolation roughly squares the relative error
+                distance *= distance
+            if distance < error:
+                best, error = row[j], distance
+        if not above:
+            best = row[0]
         if error <= _GOOD or before <= min(error, _ROUNDED):
             break
         above = row
     return best, error
-
-
-def difference(
-    optimum: Optimum, line: Callable[[float], BoundObjective], h: float
-) -> tuple[Rate, float]:
-    """Return the derivative by a central difference, and the mean of the two values."""
-    try:
-        ahead, behind = (still(optimum, line, t) for t in (h, -h))
-    except DataError as error:  # the method accepts only integers, or only 0 and 1
-        raise ArgumentError(f"the data cannot change in the given direction: {error}") from error
-    middle = 0.5 * (ahead.observed.value + behind.observed.value)
-    return combined(0.5 / h, ahead, -0.5 / h, behind), middle
-
-
-def still(optimum: Optimum, line: Callable[[float], BoundObjective], t: float) -> Rate:
-    """Return the gradient and the scores of the problem at t, at the M of the optimum."""
-    own, problem = optimum.problem, line(t)
-    M = same_point(optimum, problem)
-    problem = like(problem, own)
-    gradient = RiemannianProblem(problem).at(M).gradient
-    back = carried(problem, own, gradient) * (problem.unit / own.unit)
-    projected = own.manifold.project(optimum.M, back)
-    return Rate(projected, Observed.of(problem, M))
 
 
 def same_point(optimum: Optimum, problem: BoundObjective) -> Array:
@@ -394,7 +386,7 @@ class Derivative:
     @classmethod
     def along(cls, optimum: Optimum, line: Line, known: Rate | None = None) -> Derivative:
         """Return the derivative from a known `Rate`, or by differences."""
-        found = rate(optimum, line, line.length) if known is None else known
+        found = rate(optimum, line) if known is None else known
         return cls(optimum, line, found, -optimum.solve(found.gradient), known is not None)
 
     @property
@@ -476,15 +468,11 @@ class Derivative:
 
     def _slope(self, at: Callable[[float], tuple[Array, ...]], unit: float) -> tuple[Array, ...]:
         """Return the derivative at t = 0 by differences, for steps relative to `unit`."""
+        still = at(0.0)
         if math.isinf(unit):
-            return tuple(0.0 * each for each in at(0.0))
-        sizes = (_NOTHING[1] * float(np.linalg.norm(each)) for each in at(0.0))
-        least = [max(size / unit, float(np.finfo(float).tiny)) for size in sizes]
-        best, error = extrapolated(
-            lambda h: combined(0.5 / h, at(h), -0.5 / h, at(-h)),
-            _STEP * unit,
-            lambda one, other: apart(one, other, least),
-        )
+            return combined(1.0, still, -1.0, still)
+        sizes = [_NOTHING[1] * float(np.linalg.norm(each)) for each in still]
+        best, error = extrapolated(at, unit, sizes, lambda found: found)
         if not error <= ALIKE:
             raise SingularError(
                 "the map or the scores of components are no smooth functions of M: singular values "

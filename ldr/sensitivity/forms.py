@@ -345,33 +345,22 @@ class RowForms:
 
     samples: Samples
     side: Side
+    n: float
+    count: int
+    weights: Array | None
+    trials: Codes | None
     heated: dict[HeatedEdges, Heated] = field(default_factory=dict)
 
     @classmethod
     def of(cls, samples: Samples, view: int) -> RowForms:
-        w = samples.weights
-        return cls(samples, Side(None if w is None else w / samples.weight, None, view))
+        w, marks = samples.weights, samples.marks
+        side = Side(None if w is None else w / samples.weight, None, view)
+        codes = None if marks is None else marks.codes
+        return cls(samples, side, samples.weight, samples.n, w, codes)
 
     @property
     def shares(self) -> Traced:
         return self.side.shares
-
-    @property
-    def n(self) -> float:
-        return self.samples.weight
-
-    @property
-    def count(self) -> int:
-        return self.samples.n
-
-    @property
-    def weights(self) -> Array | None:
-        return self.samples.weights
-
-    @property
-    def trials(self) -> Codes | None:
-        marks = self.samples.marks
-        return None if marks is None else marks.codes
 
     def about(self, shares: Traced) -> RowForms:
         return replace(self, side=replace(self.side, shares=shares))
