@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
@@ -31,9 +31,6 @@ from ldr.types import Figure, Panels, PerRow, PerView, Rows
 if TYPE_CHECKING:
     from ldr.result import Result
     from ldr.sensitivity.rule import Known
-
-
-Found = TypeVar("Found")
 
 
 @dataclass(frozen=True)
@@ -82,18 +79,11 @@ class Sensitivity:
             sample_weight=sample_weight,
             parameters=parameters,
         )
-        dX = line.of_rows
-        known = None if dX is None else self._unless_unknown(lambda known: known.rate(dX))
+        known, dX = None, line.of_rows
+        if dX is not None and self.known is not None:
+            with suppress(UnknownError):
+                known = self.known.rate(dX)
         return Derivative.along(self.optimum, line, known)
-
-    def _unless_unknown(self, of: Callable[[Known], Found]) -> Found | None:
-        """Apply a function to the known derivative in the rows; None if it is unknown."""
-        if self.known is None:
-            return None
-        try:
-            return of(self.known)
-        except UnknownError:
-            return None
 
     @cached_property
     def known(self) -> Known | None:
@@ -123,9 +113,9 @@ class Sensitivity:
         cotangents = [
             real_numbers(one, each.shape, "P").T for one, each in zip(given, maps, strict=True)
         ]
-        found = self._unless_unknown(lambda known: known.pulled(cotangents))
-        if found is not None:
-            return single(tuple(found))
+        if self.known is not None:
+            with suppress(UnknownError):
+                return single(tuple(self.known.pulled(cotangents)))
         raise ArgumentError(
             f"{self.objective!r} has no reverse-mode derivatives (pullback) for these data. "
             "Derivatives exist only along given directions: use `along` or `jax.jvp`"
