@@ -174,8 +174,9 @@ class Null:
         elif self.moved == "second view":
             views = (X, *(view[self.orders(rng, count)] for view in others))
         elif self.moved == "columns" or (self.moved == "order" and self.kind == "shift"):
-            each = [X[self.orders(rng, count), j] for j in range(X.shape[1])]
-            views = (np.stack(each, axis=2),)
+            # One data set after the other, so that no draw depends on the size of a batch.
+            orders = self.orders(rng, count * X.shape[1]).reshape(count, X.shape[1], -1)
+            views = (X[orders.transpose(0, 2, 1), np.arange(X.shape[1])],)
         elif y is None:
             views = (X[self.orders(rng, count)],)
         else:
@@ -456,7 +457,7 @@ def permutation_test(
     else:
         p_values = _of_steps(hypothesis, steps, count, same)
     equal = np.abs(found.values - value) <= TIED * abs(value)
-    untested = p_values is None or np.isnan(p_values).all()
+    untested = p_values is not None and np.isnan(p_values).all()
     if equal.all() and (untested or getattr(objective, "ridge", None) == 0):
         raise _nothing_to_compare(objective, f"all {count} permutations have the value of the data")
     each = None if p_values is None else tuple([*p_values.tolist(), *[math.nan] * r][:r])

@@ -360,8 +360,6 @@ def test_nulls_that_do_not_fit():
     refused("got null='shift'", "opca", two, null="shift")
     distances = np.abs(WINE[:, :1] - WINE[:, 0])
     refused("takes distances: it has no permutation of their rows", "mds-distances", distances)
-    with pytest.raises(ArgumentError, match="expected r <= 3, the number of dimensions"):
-        ldr.parametric_test("sir", WINE[:, [0, 1, 2, 1]], y=WINE[:, 7])
 
 
 @pytest.mark.parametrize(
@@ -379,6 +377,17 @@ def test_earlier_names_of_nulls_warn(name, X, y, kind):
     ):
         found = ldr.permutation_test(name, X, 1, null=kind, **options)
     np.testing.assert_array_equal(found.null, ldr.permutation_test(name, X, 1, **options).null)
+
+
+@pytest.mark.parametrize("null", ["rows", "shift"])
+def test_permutations_do_not_depend_on_the_number_of_threads(null):
+    X = np.random.default_rng(0).standard_normal((12, 3))
+    options = {"permutations": 9, "null": null, "random_state": 0}
+    one, two = (
+        ldr.permutation_test("robust-pca", X, 1, workers=threads, **options).null
+        for threads in (1, 2)
+    )
+    np.testing.assert_allclose(one, two, rtol=1e-8)
 
 
 def test_stopping_early_gives_the_share():
