@@ -9,7 +9,15 @@ from functools import partial
 
 import numpy as np
 
-from ldr.cross_validation import DESCRIPTIONS, ERROR, PREDICTIONS, Folds, HeldOut, held_out
+from ldr.cross_validation import (
+    DESCRIPTIONS,
+    ERROR,
+    OBJECTIVE,
+    PREDICTIONS,
+    Folds,
+    HeldOut,
+    held_out,
+)
 from ldr.inputs import as_generator, as_objective, with_marks
 from ldr.objectives.objective import Objective
 from ldr.resampling import Sampled
@@ -343,6 +351,8 @@ def _scored(
     best = order[int(np.nanargmax(pooled))]
     if kind in DESCRIPTIONS:
         notes.append("no r is chosen, because the score does not measure a prediction")
+    elif kind == OBJECTIVE and len(order) > 1:
+        notes.append("the objective changes with r by itself: the best r estimates no dimension")
     elif best == order[-1] < largest and len(order) > 1:
         notes.append(f"the best r is {best}, the largest tried: a larger r may be better")
     elif best == order[0] > 1 and len(order) > 1:

@@ -27,6 +27,8 @@ from ldr.types import Argument, Figure, Panels, PerRow, Rows, Splitter
 RULES = ("permutation", "ladle", "bic", "folds", "parallel")
 # Criteria for the number of components, each with the only methods to which it applies.
 _ONLY = {"bic": ("ppca", "fa"), "parallel": ("pca",)}
+# Methods of time series with an autocorrelation of each direction, which permutations test.
+_SERIES = ("maf", "sfa", "tica")
 # By default "bic" and "folds" fit models with up to this number of components.
 _FEW = 10
 
@@ -118,8 +120,9 @@ def dimension(
     - "parallel": Horn's parallel analysis of the covariance matrix, or of the correlation matrix if
       `standardise` (pca), as for ``r="auto"`` of `ldr.solve`.
 
-    The default is the first applicable one of: bic, parallel, permutation (cca, lda), ladle,
-    permutation (methods of a response that do not predict, such as save), folds.
+    The default is the first applicable one of: folds (if `rule` is given), bic, parallel,
+    permutation (cca, lda, maf, sfa, tica), ladle, permutation (methods of a response that do not
+    predict, such as save), folds. For maf, sfa and tica the null hypothesis is white noise.
 
     Source: Luo and Li 2016 (ladle).
 
@@ -171,7 +174,8 @@ def dimension(
     number("level", level, positive=True, below=1.0)
     rng = as_generator(random_state)
     null = Null.of(objective, X, y, "auto", groups, standardise)
-    used = _natural(objective, null) if method == "auto" else method
+    natural = "folds" if rule is not None else _natural(objective, null)
+    used = natural if method == "auto" else method
     if groups is not None and used not in ("permutation", "ladle", "folds"):
         raise ArgumentError(
             f"groups= requires method='permutation', 'ladle' or 'folds', got method={used!r}"
@@ -222,8 +226,9 @@ def _natural(objective: Objective, null: Null) -> str:
             return rule
     if pairs_of(objective, null) is not None and objective.name != "sir":
         return "permutation"
-    if null.sampled.ordered:
-        return "folds"
+    if null.sampled.ordered:  # the held-out objective of these sums changes with r by itself
+        tested = objective.name in _SERIES and getattr(objective, "derivatives", None) is None
+        return "permutation" if tested else "folds"
     scored = objective.traits.predicts or Need.RESPONSE not in objective.needs
     return "ladle" if objective.traits.stacks else "folds" if scored else "permutation"
 

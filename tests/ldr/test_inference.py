@@ -523,13 +523,28 @@ def test_factors_leave_some_noise(name):
 
 
 def test_dimension_of_trials_holds_out_whole_ones():
-    found = ldr.dimension("maf", by_time(TRIALS), folds=4, random_state=0)
+    found = ldr.dimension("maf", by_time(TRIALS), method="folds", folds=4, random_state=0)
     ids = np.repeat(np.arange(8), 15)
     splitter = GroupKFold(4)
     with pytest.raises(ArgumentError, match="requires method='permutation'"):
         ldr.dimension("fa", WINE, method="bic", groups=CLASSES)
-    again = ldr.dimension("maf", TRIALS.reshape(-1, 3), groups=ids, folds=splitter)
+    again = ldr.dimension("maf", TRIALS.reshape(-1, 3), groups=ids, folds=splitter, rule="best")
     assert (found.rule, found.scores.shape) == (again.rule, again.scores.shape) == ("folds", (3,))
+
+
+@pytest.mark.parametrize(
+    ("name", "options"), [("maf", {}), ("tica", {}), ("sfa", {"whiten": True})]
+)
+def test_slow_components_are_counted_against_white_noise(name, options):
+    noise = np.random.default_rng(1).standard_normal((400, 6))
+    X = noise.copy()
+    for t in range(1, 400):
+        X[t, :2] += [0.9, 0.8] * X[t - 1, :2]
+    X = X @ np.random.default_rng(2).standard_normal((6, 6))
+    found = [ldr.dimension(name, Z, permutations=99, random_state=0, **options) for Z in (noise, X)]
+    assert [each.r for each in found] == [0, 2] and found[0].rule == "permutation"
+    path = ldr.path(name, X, [1, 2], folds=3, **options)
+    assert "the best r estimates no dimension" in repr(path)
 
 
 def test_the_ladle_draws_whole_groups():
