@@ -572,10 +572,16 @@ class Folds:
         units = np.arange(sampled.n) if trials is None else trials
         first = np.searchsorted(units, np.arange(units[-1] + 1))
         y = None if sampled.data.y is None else as_array(sampled.data.y)[first]
-        numbered, counted = not hasattr(folds, "split"), np.ones(len(first), bool)
+        numbered = isinstance(folds, str) or not hasattr(folds, "split")
+        counted = np.ones(len(first), bool)
         groups = None if numbered and sampled.ordered else sampled.groups
         groups = None if groups is None else groups[first]
         if numbered:
+            if not isinstance(folds, int | np.integer):
+                raise ArgumentError(
+                    "folds must be a whole number >= 2, or a splitter of scikit-learn such as "
+                    f"KFold(5) or PredefinedSplit(fold_of_each_sample), got {type(folds).__name__}"
+                )
             whole("folds", folds, 2)
             needs, seed = set(sampled.objective.needs), random_state
             labels = Need.LABELS in needs or (Need.RESPONSE in needs and is_text(y))

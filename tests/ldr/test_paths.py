@@ -96,6 +96,8 @@ def test_elbow_is_where_a_broken_line_breaks():
         ({"dimensions": 3}, "dimensions must be whole numbers"),
         ({"dimensions": [1, 14]}, "out of range"),
         ({"dimensions": [1], "folds": 1}, "folds must be a whole number >= 2"),
+        ({"dimensions": [1], "folds": [([0], [1])]}, r"or a splitter .* PredefinedSplit.*got list"),
+        ({"dimensions": [1], "folds": "5"}, r"or a splitter .*KFold\(5\).*got str"),
         ({"dimensions": [1], "folds": 50}, "folds = 50 .* class in y has only 48 members"),
     ],
 )
