@@ -50,7 +50,7 @@ from ldr.result import Result
 from ldr.solvers import errors
 from ldr.solvers.checks import flag, whole
 from ldr.solvers.checks import workers as check_workers
-from ldr.solvers.deadline import check, hearing, unlimited, until_told, within
+from ldr.solvers.deadline import Interrupted, check, hearing, unlimited, until_told, within
 from ldr.solvers.errors import TimeLimitError, warn
 from ldr.solvers.manifolds import Array
 from ldr.solvers.solver import Observer, Run, Solver, Stopping
@@ -389,10 +389,12 @@ def solve(
             else:
                 try:
                     runs, count, proof = points.search(observers, workers)
-                except TimeLimitError:
+                except (TimeLimitError, Interrupted) as ended:
                     if baseline is None or heuristic is None:
                         raise
-                    run = Run.of_point(baseline.copy(), heuristic, math.nan, Status.TIME_LIMIT)
+                    limited = isinstance(ended, TimeLimitError)
+                    status = Status.TIME_LIMIT if limited else Status.INTERRUPTED
+                    run = Run.of_point(baseline.copy(), heuristic, math.nan, status)
                 else:
                     reached = Starts.of(problem, runs)
                     (problem, run), further = best_of(runs, count)

@@ -543,7 +543,15 @@ def test_the_command_line_prints_what_was_found_and_exits_with_130(file, tmp_pat
     assert "interrupted after 2 of 4 dimensions" in ended.output
 
 
-def test_an_interrupt_of_a_run_inside_a_heuristic_raises(monkeypatch):
+def test_an_interrupt_before_the_first_run_returns_the_baseline(monkeypatch):
+    monkeypatch.setattr(SoftNeighbours, "approach", lambda _, M: press() or M)
+    with pytest.warns(ConvergenceWarning, match="interrupted from the keyboard"):
+        result = ldr.solve("nca", X, 2, y=np.arange(len(X)) % 3)
+    assert result.status is Status.INTERRUPTED and result.value == result.baseline
+    np.testing.assert_array_equal(result.M, result.baseline_M)
+
+
+def test_an_interrupt_of_a_run_inside_a_heuristic_ends_the_solve(monkeypatch):
     from ldr.objectives import ica, starts
 
     monkeypatch.setattr(ica, "fourth_order_directions", lambda *_: press() or np.eye(6))
@@ -562,7 +570,7 @@ def test_an_interrupt_of_a_run_inside_a_heuristic_raises(monkeypatch):
     monkeypatch.setattr(deadline, "_last_interrupt", -np.inf)
     value = starts.LBFGS.step
     monkeypatch.setattr(starts.LBFGS, "step", second)
-    with pytest.raises(KeyboardInterrupt):
+    with pytest.warns(ConvergenceWarning, match="interrupted"):
         ldr.solve("lmnn", X, 2, y=np.arange(len(X)) % 3)
     assert len(looked) == 2
 
