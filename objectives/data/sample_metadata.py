@@ -268,6 +268,11 @@ def as_trials(given: Given, n: int) -> Cells:
             f"groups has shape {ids.shape}, expected ({n},): one trial label per row. To hold out "
             "sessions of trials, pass folds=PredefinedSplit(session) with a number for each trial"
         )
+    if len(missing := _missing(ids)):
+        raise DataError(
+            f"groups has {len(missing)} missing entries, the first at position {missing[0]}; the "
+            "trial of each sample was expected"
+        )
     first = ids[begins(ids)]
     distinct, times = np.unique(first, return_counts=True)
     if len(distinct) < len(first):

@@ -161,6 +161,8 @@ def test_estimators():
 def test_what_is_no_trials():
     with pytest.raises(DataError, match=r"groups: the rows of trial 0 are not contiguous"):
         ldr.solve("orthogonal-maf", X, 2, groups=np.arange(400) % 7)
+    with pytest.raises(DataError, match=r"groups has 3 missing entries, the first at position 0"):
+        ldr.solve("orthogonal-maf", X, 2, groups=np.where(np.arange(400) < 3, np.nan, 1.0))
     with pytest.raises(DataError, match=r"groups has shape \(3,\), expected \(400,\)"):
         ldr.solve("orthogonal-maf", X, 2, groups=[1, 2, 3])
     with pytest.raises(ArgumentError, match="lag = 10 leaves no pair of rows of X"):
