@@ -32,7 +32,8 @@ class Observed:
     with equal sums may replace the rows (1, x), such as sqrt(w)(1, x) for a weight w, or the rows
     of a triangular factor.
 
-    - Z (n, d): rows z, with zeros for missing entries; a linear operator for complete sparse rows
+    - Z (n, d): rows z, with zeros for missing entries; for complete sparse rows a linear
+      operator, whose columns have the mean square 1
     - ones (n, 1): u of each row, the factor of the mean
     - patterns (p, d): distinct patterns: 1 observed, 0 missing
     - which (n,): index of each row's pattern
@@ -168,8 +169,8 @@ class Posterior:
         if isinstance(self.residual, np.ndarray):
             return np.einsum("ij,ij->j", self.residual, self.residual)
         M, targets = self.M, self.deviation.T @ self.y
-        own = self.deviation.squares - 2.0 * np.einsum("jk,jk->j", M, targets)
-        return np.asarray(own + np.einsum("jk,jk->j", M @ (self.y.T @ self.y), M))
+        explained = np.einsum("jk,jk->j", 2.0 * targets - M @ (self.y.T @ self.y), M)
+        return np.asarray(self.observed.n - explained)
 
     @property
     def log_likelihoods(self) -> Array:

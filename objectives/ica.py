@@ -27,7 +27,7 @@ from ldr.objectives.families.row_sum import (
 from ldr.objectives.objective import Objective
 from ldr.objectives.parameters import number, word
 from ldr.objectives.problem import BoundObjective
-from ldr.objectives.starts import few_or_more, fourth_order_directions, oriented, random_points
+from ldr.objectives.starts import few_or_more, oriented, random_points
 from ldr.objectives.statistics.scatters import Variation
 from ldr.objectives.statistics.sums import counted_rows, counting_rows
 from ldr.objectives.view import Axes
@@ -142,37 +142,37 @@ def _units(M: Array) -> Array:
 
 
 def heuristics(
-    fourth_order: Callable[[], Array],
-    means: Callable[[Array], Array],
-    rows: Callable[[], tuple[Array, Array | None]],
-    r: int,
-    contrast: Contrast,
+    samples: Samples, term: ProjectedTerm, contrast: Contrast, r: int
 ) -> dict[str, Callable[[], Array]]:
     """Return two initialisations: FOBI (fourth-order blind identification) and FastICA.
 
-    Each initialisation has the r directions with the least costs. FastICA's deflation starts from
-    FOBI's and random directions.
+    Each initialisation has the r directions with the least costs. FastICA's deflation uses a sample
+    of many rows; it starts from FOBI's and random directions.
 
-    - fourth_order: FOBI's directions
-    - means: function that returns the mean E G(m'x) over all rows for each direction m
-    - rows: function that returns whitened rows and weights, of a sample for many rows
+    - term: the means E G(m'x) of the rows
     """
-    directions = cache(fourth_order)
-    known = cache(lambda: contrast.costs(means(directions())))
+    frame = term.frame
 
-    def fobi(count: int = r) -> Array:
-        first = np.argsort(known(), kind="stable")[:count]
-        return np.ascontiguousarray(directions()[:, first])
+    @cache
+    def directions() -> Array:
+        """FOBI's directions in the order of their costs."""
+        axes = symmetric_eigen(samples.reduce(partial(_fourth_order, frame), add))[1]
+        means = samples.reduce(partial(term.first, axes), added)[0]
+        return axes[:, np.argsort(contrast.costs(np.asarray(means)), kind="stable")]
+
+    def fobi() -> Array:
+        return np.ascontiguousarray(directions()[:, :r])
 
     def deflation() -> Array:
-        some, w = white_sample(*rows())
-        axes, k = oriented(directions(), some, w), some.shape[1]
-        count = max(1, min(_DIRECTIONS, _ENTRIES // some.size))
-        if r == k and len(some) >= 100 * k:  # with many samples no random directions are needed
+        some = some_rows(samples, SAMPLE_ROWS)
+        X, w = white_sample(frame.white(some.dense()), some.weights)
+        axes, k = oriented(directions(), X, w), X.shape[1]
+        count = max(1, min(_DIRECTIONS, _ENTRIES // X.size))
+        if r == k and len(X) >= 100 * k:  # with many samples no random directions are needed
             count = 0
         drawn = axes @ np.random.default_rng(0).standard_normal((k, count))
-        first = np.hstack([fobi(min(k, max(2 * r, r + 10))), drawn])
-        return deflated_directions(some, contrast, first, r, w)
+        first = np.hstack([directions()[:, : max(2 * r, r + 10)], drawn])
+        return deflated_directions(X, contrast, first, r, w)
 
     return {"fobi": fobi, "deflation": deflation}
 
@@ -382,46 +382,20 @@ class SourceMethod(Objective, weighted=True, scale_free=True, sparse=False, tran
     def bind(self, data: Data, r: int) -> BoundObjective:
         contrast = self._contrast()
         samples, frame, view = Frame.whitening(data.samples, r)
+        term = ProjectedTerm(frame, partial(ContrastPoint, contrast=contrast, n=samples.weight))
+        starts = heuristics(samples, term, contrast, r)
         if not samples.in_pieces:
             X, w = frame.white(samples.dense()), samples.weights
-            starts = heuristics(
-                lambda: fourth_order_directions(X, w),
-                lambda M: np.asarray(ContrastPoint(X, M, contrast, w=w).value),
-                lambda: (X, w),
-                r,
-                contrast,
-            )
             return SourcesInMemory(self, (view,), X, r, w=w, contrast=contrast, heuristics=starts)
         assert frame.W is not None
-        term = ProjectedTerm(frame, partial(ContrastPoint, contrast=contrast, n=samples.weight))
-
-        def outer() -> Array:
-            return samples.reduce(partial(_fourth_order, frame), add) / samples.weight
-
-        def sample() -> tuple[Array, Array | None]:
-            some = some_rows(samples, SAMPLE_ROWS)
-            return frame.white(some.dense()), some.weights
-
+        manifold = _manifold(frame.W.shape[1], r, contrast)
         note = (
             "the rows are read at every evaluation; other initial M than FOBI's are computed from "
             f"a random sample of {min(SAMPLE_ROWS, samples.n)} rows"
         )
         kind = ExpertsInPieces if contrast.gaussian is None else SourcesInPieces
-        return kind(
-            self,
-            (view.noting(note),),
-            _manifold(frame.W.shape[1], r, contrast),
-            samples,
-            term,
-            contrast=contrast,
-            heuristics=heuristics(
-                lambda: symmetric_eigen(outer())[1],
-                lambda M: np.asarray(samples.reduce(partial(term.first, M), added)[0]),
-                sample,
-                r,
-                contrast,
-            ),
-        )
+        views = (view.noting(note),)
+        return kind(self, views, manifold, samples, term, contrast=contrast, heuristics=starts)
 
 
 @dataclass(frozen=True)

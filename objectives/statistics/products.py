@@ -349,22 +349,14 @@ class Correlations:
 
     @property
     def rows(self) -> LinearOperator:
-        """Rows Z with Z'Z/n = C; `squares` has the sums of squares of the columns."""
-        from scipy.sparse.linalg import LinearOperator
+        """Rows Z with Z'Z/n = C, as an operator."""
+        from scipy.sparse import diags_array
+        from scipy.sparse.linalg import aslinearoperator
 
-        centred, scale = self.C.left, self.deviations[:, None]
-        root = np.sqrt(centred.counts)[:, None]
-
-        def times(V: Array) -> Array:
-            return root * centred.times(V / scale)
-
-        def back(Y: Array) -> Array:
-            return centred.back(root * Y) / scale
-
-        shape = centred.n, centred.k
-        rows = LinearOperator(shape, times, matmat=times, rmatmat=back, dtype=np.float64)
-        rows.squares = np.full(centred.k, centred.weight)
-        return rows
+        centred, root = self.C.left, np.sqrt(self.C.left.counts)
+        X = diags_array(root) @ centred.X @ diags_array(1.0 / self.deviations)
+        mean = np.outer(root, 1.0), (centred.centre / self.deviations)[None]
+        return aslinearoperator(X) - aslinearoperator(mean[0]) @ aslinearoperator(mean[1])
 
     def top_weighted(self, weights: Array, r: int) -> tuple[Array, Array]:
         """Return the top r eigenvalues, descending, and eigenvectors of wCw, w = diag(weights).
