@@ -17,7 +17,7 @@ from typing import NamedTuple, TypeAlias
 import numpy as np
 
 from ldr.objectives.data.data import Data, Samples
-from ldr.objectives.families.projected import DenseRows, Projected, ProjectedPoint
+from ldr.objectives.families.projected import Projected, ProjectedPoint
 from ldr.objectives.families.row_sum import (
     SAMPLE_ROWS,
     Frame,
@@ -31,8 +31,8 @@ from ldr.objectives.parameters import flag, number, word
 from ldr.objectives.problem import BoundObjective, check_dimension
 from ldr.objectives.statistics import moments
 from ldr.objectives.statistics.scatters import KnownScatter
-from ldr.objectives.statistics.sums import counted, counted_rows, median, typical_length
-from ldr.objectives.view import View
+from ldr.objectives.statistics.sums import counted, counted_rows, median
+from ldr.objectives.view import Compact, View
 from ldr.solvers.errors import DataError
 from ldr.solvers.linalg.eigen import in_cache, top_eigenvectors
 from ldr.solvers.linalg.rounding import FACTOR_ROUNDING, VALUE_ROUNDING
@@ -118,21 +118,17 @@ class Distances(NamedTuple):
 def geometric_median(samples: Samples, frame: Frame) -> tuple[Array, list[str]]:
     """Return the geometric median of the rows, and a message if not converged.
 
-    Newton's method starts from the median of a sample of rows, or from the columns' medians. A step
+    Newton's method starts from the medians of the columns, for many rows those of a sample. A step
     that raises the sum of distances is replaced by another candidate. For rows in files each step
     takes one pass over the rows.
     """
-    some = some_rows(samples, SAMPLE_ROWS)
-    if some.n < samples.n:
-        start, _ = geometric_median(some, frame)
-    else:
-        start = np.array([median(x, some.weights) for x in some.dense().T])
 
     def seen(centre: Array) -> tuple[Frame, Distances]:
         moved = Frame(centre, frame.length)
         return moved, samples.reduce(partial(Distances.of, frame=moved), Distances.merge)
 
-    here, sums = seen(start)
+    some = some_rows(samples, SAMPLE_ROWS)
+    here, sums = seen(np.array([median(x, some.weights) for x in some.dense().T]))
     passes = 1
     while sums.gradient() > sums.rounding(here) and passes < _STEPS:
         most = sums.value * (1 + 1e-13)  # a margin for rounding errors in the sum
@@ -238,7 +234,7 @@ class RobustPCA(Objective, weighted=True, sparse=False):
     sphere: bool = flag(False)
 
     def bind(self, data: Data, r: int) -> BoundObjective:
-        rows = MedianRows.of(self, data, r)
+        rows = MedianRows.of(data.samples, r)
         if self.sphere:
             rows = replace(rows, frame=Sphere(rows.frame.centre, rows.frame.length))
         loss, length = self._loss(rows, r), self._length(rows)
@@ -294,25 +290,18 @@ class MedianRows:
     view: View
 
     @classmethod
-    def of(cls, objective: Objective, data: Data, r: int) -> MedianRows:
-        if data.samples.in_pieces:
-            samples = data.samples
-            check_dimension(r, samples.d)
-            stats = moments(samples)
-            square = float(stats.covariance.trace())
-            if square == 0:
-                raise DataError("all rows of X are equal, expected rows that differ")
-            frame = Frame(stats.mean, 2.0 ** round(0.5 * math.log2(square)))
-            scatter = KnownScatter(stats.scatter, stats.n)
-            view = View(np.zeros(samples.d), notes=(IN_PIECES,), scatter=scatter)
-        else:
-            rows = DenseRows.centred(data, objective)
-            samples, view = Samples(rows.X, marks=rows.marks), rows.view
-            frame = Frame(np.zeros(samples.d), typical_length(rows.X))
-        centre, note = geometric_median(samples, frame)
-        mean = view.mean + view.coordinates.lift(centre[:, None])[:, 0]
-        view = replace(view, mean=mean, centre="median").noting(CENTRED, *note)
-        return cls(samples, Frame(centre, frame.length), view)
+    def of(cls, samples: Samples, r: int) -> MedianRows:
+        compact = Compact.of(samples)
+        rows, stats = compact.rows, moments(compact.rows)
+        check_dimension(r, rows.d)
+        square = float(stats.covariance.trace())
+        if square == 0:
+            raise DataError("all rows of X are equal, expected rows that differ")
+        length = 2.0 ** round(0.5 * math.log2(square))
+        centre, notes = geometric_median(rows, Frame(stats.mean, length))
+        view = compact.view(centre, KnownScatter(stats.scatter, stats.n))
+        notes = [IN_PIECES, CENTRED, *notes] if rows.in_pieces else [CENTRED, *notes]
+        return cls(rows, Frame(centre, length), replace(view, centre="median").noting(*notes))
 
     def distances(self, M: Array | None = None) -> Array:
         """Return the n distances of the rows from the centre, or from the subspace of M."""
