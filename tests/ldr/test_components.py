@@ -18,17 +18,6 @@ def moments(X, result):
     return np.cov(X.T, bias=True), np.cov(Y.T, bias=True)
 
 
-def test_principal_components_have_the_numbers_of_scikit_learn():
-    X, _ = real_data.wine()
-    theirs = decomposition.PCA(3).fit(X)
-    table = ldr.solve("pca", X, 3).components
-    assert list(table.index) == ["pca0", "pca1", "pca2"]
-    ratio = theirs.explained_variance_ratio_
-    np.testing.assert_allclose(table["explained_variance_ratio"], ratio, rtol=1e-12)
-    np.testing.assert_allclose(table["eigenvalue"], table["variance"], rtol=1e-12)
-    np.testing.assert_allclose(table["r2"], np.cumsum(ratio), rtol=1e-12)
-
-
 @pytest.mark.parametrize(
     "name", ["orthogonal-lda", "orthogonal-maf", "orthogonal-lpp", "orthogonal-sfa"]
 )

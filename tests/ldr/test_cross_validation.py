@@ -3,7 +3,6 @@
 import numpy as np
 import pytest
 import scipy.sparse as sp
-from sklearn.cross_decomposition import PLSRegression
 from sklearn.datasets import load_diabetes, load_iris, load_wine
 from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
 from sklearn.linear_model import LinearRegression
@@ -14,7 +13,6 @@ from sklearn.model_selection import (
     LeaveOneOut,
     StratifiedGroupKFold,
     StratifiedKFold,
-    cross_val_predict,
     cross_val_score,
 )
 
@@ -151,29 +149,11 @@ def test_regressions_on_labels_are_scored_by_their_classes(name):
         np.testing.assert_array_equal(how_many.scores, path.pooled)
 
 
-def test_numbers_are_those_of_scikit_learn():
-    X, y = load_diabetes(return_X_y=True)
-    X, y, patients = X[:120], y[:120], np.arange(120) // 4
-    folds = GroupKFold(5)
-    path = ldr.path("pls-regression", X, [1, 2, 3], y=y, folds=5, groups=patients)
-    for k, r in enumerate((1, 2, 3)):
-        peer, ours = PLSRegression(r, scale=False), ldr.PLSRegression(r)
-        found = cross_val_predict(peer, X, y, cv=folds, groups=patients)
-        error = np.sqrt(np.mean((y - found.ravel()) ** 2))
-        assert path.rmsecv[k] == pytest.approx(error, rel=1e-9)
-        scores = cross_val_score(
-            ours, X, y, cv=folds, groups=patients, scoring="neg_mean_squared_error"
-        )
-        np.testing.assert_allclose(path.scores[k], scores, rtol=1e-9)
-    X, labels = real_data.wine()
-    path = ldr.path("lda", X, [2], y=labels, folds=4, random_state=3)
-    cv = StratifiedKFold(4, shuffle=True, random_state=3)
-    np.testing.assert_allclose(path.scores[0], cross_val_score(ldr.LDA(2), X, labels, cv=cv))
-    found = cross_val_predict(LinearDiscriminantAnalysis(), X, labels, cv=cv)
-    assert path.accuracy[0] == np.mean(found == labels)
-    for name in ("pca", "fa", "ppca"):
-        some = list(LeaveOneOut().split(X[:20]))[::5]
-        assert np.isfinite(cross_val_score(ESTIMATORS[name](2), X, cv=some)).all()
+@pytest.mark.parametrize("name", ["pca", "fa", "ppca"])
+def test_a_single_row_has_a_score(name):
+    X, _ = load_diabetes(return_X_y=True)
+    some = list(LeaveOneOut().split(X[:20]))[::5]
+    assert np.isfinite(cross_val_score(ESTIMATORS[name](2), X, cv=some)).all()
 
 
 def test_replicates_are_held_out_together():

@@ -15,7 +15,6 @@ from ldr.inference.many import Chunk, optima
 from ldr.objectives.data.data import as_tuple
 from ldr.objectives.families.stacked import StackedRows
 from ldr.objectives.registry import REGISTRY
-from ldr.solvers.trace_ratio import stacked_trace_ratio
 from tests.real_data import by_time
 
 WINE, CLASSES = load_wine(return_X_y=True)
@@ -218,19 +217,6 @@ def test_stacks_that_do_not_fit():
     for error, words, name, X, options in refusals:
         with pytest.raises(error, match=words):
             ldr.solve_many(name, X, 1, **options)
-
-
-@pytest.mark.parametrize("weights", [[1.0, 1.0], [3.0, 2.0, 1.0]])
-def test_stacked_ratios_are_roots_of_f(weights):
-    """f(rho) = sum_j v_j lambda_j(A - rho B) vanishes at the maximum and nowhere else."""
-    rng = np.random.default_rng(2)
-    A, F = rng.standard_normal((20, 5, 5)), rng.standard_normal((20, 5, 5))
-    A, B = A + A.transpose(0, 2, 1), F @ F.transpose(0, 2, 1)
-    v = np.array(weights)
-    rho, _, _ = stacked_trace_ratio(A, B, v)
-    for k in range(20):
-        top = np.linalg.eigvalsh(A[k] - rho[k] * B[k])[::-1][: len(v)]
-        assert abs(v @ top) < 1e-11 * np.abs(top).sum()
 
 
 def test_scatters_within_that_a_difference_would_lose():

@@ -38,7 +38,6 @@ from tests import real_data
 from tests.objectives import methods
 
 X, labels = real_data.wine()
-NAMED = np.array(["red", "rosé", "white"])[labels]
 
 
 class ChangesAsBackground:
@@ -410,31 +409,6 @@ def test_frames_in_and_out(library):
     pipeline = make_pipeline(StandardScaler(), ldr.PCA(2)).set_output(transform=library)
     out = pipeline.fit_transform(frame)
     assert isinstance(out, frame_type) and list(out.columns) == ["pca0", "pca1"]
-
-
-def test_grid_search_over_the_objectives_own_parameters():
-    search = GridSearchCV(
-        make_pipeline(StandardScaler(), ldr.OrthogonalLDA(), KNeighborsClassifier()),
-        {"orthogonallda__n_components": [1, 2], "orthogonallda__ridge": [0.0, 0.1]},
-        cv=3,
-        n_jobs=1,
-    ).fit(X, labels)
-    assert search.best_params_["orthogonallda__n_components"] == 2
-    assert search.best_score_ > 0.95
-
-
-def test_a_classifier_in_a_pipeline():
-    pipeline = make_pipeline(StandardScaler(), ldr.LDA(2)).fit(X, NAMED)
-    peer = LinearDiscriminantAnalysis(solver="eigen").fit(X, NAMED)
-    np.testing.assert_array_equal(pipeline.predict(X), peer.predict(X))
-    np.testing.assert_allclose(pipeline.predict_proba(X), peer.predict_proba(X), atol=1e-10)
-    np.testing.assert_array_equal(pipeline.classes_, peer.classes_)
-    two = NAMED != NAMED[0]
-    binary = ldr.LDA(1).fit(X[two], NAMED[two])
-    decision = LinearDiscriminantAnalysis(solver="eigen").fit(X[two], NAMED[two])
-    np.testing.assert_allclose(
-        binary.decision_function(X), decision.decision_function(X), atol=1e-9
-    )
 
 
 def test_estimators_of_two_views_and_reducers_predict():
