@@ -190,10 +190,11 @@ class Comparison(Pickled):
         """Conclusions: the best methods by the first score, and baselines that score higher.
 
         A difference of scores is significant if it exceeds its standard error over folds times the
-        .975 quantile of Student's t with folds - 1 degrees of freedom.
+        .975 quantile of Student's t with folds - 1 degrees of freedom. The best method was selected
+        by its score: for k methods beside it the quantile is that of 1 - .025/k (Bonferroni).
         """
         judged, found = self.judged_by[0], []
-        beyond = float(scipy.stats.t.ppf(0.975, self.folds - 1))
+        beyond = scipy.stats.t(self.folds - 1).isf
         rivals = [(m, m.heuristic_scores) for m in self.methods if m.heuristic_scores is not None]
         scores = {m.name: m.scores[judged] for m in self.methods}
         scores |= {f"the baseline of {m.name}": each[judged] for m, each in rivals}
@@ -207,14 +208,15 @@ class Comparison(Pickled):
                 nothing = "; the training mean predicts better than all methods"
             found.append(f"best {judged}: {' and '.join(names)}, {best:.3f}{nothing}")
             below = {k: scores[names[0]] - each for k, each in scores.items() if k not in names}
-            near = [k for k, each in below.items() if each.mean() <= beyond * scipy.stats.sem(each)]
+            limit = beyond(0.025 / max(1, len(below)))
+            near = [k for k, each in below.items() if each.mean() <= limit * scipy.stats.sem(each)]
             if near:
                 found.append(f"not significantly below the best: {', '.join(near)}")
         for m, each in rivals:
             ours, theirs = m.scores[judged], each[judged]
             apart, error = np.mean(theirs - ours), scipy.stats.sem(theirs - ours)
             if apart >= 0.0005:  # a smaller difference would be printed as 0.000
-                noise = ", within the noise of the folds" if apart <= beyond * error else ""
+                noise = ", within the noise of the folds" if apart <= beyond(0.025) * error else ""
                 found.append(
                     f"{m.name}: the baseline scores higher than the optimum, "
                     f"{np.mean(theirs):.3f} against {np.mean(ours):.3f} "
