@@ -16,13 +16,13 @@ from ldr.objectives.families.matrices import (
     SharedMatrices,
 )
 from ldr.objectives.families.multi_block import MultiBlock, MultiRatio, multi_ratio, multi_trace
-from ldr.objectives.families.pencil import ShrinkingViews
 from ldr.objectives.families.white_views import (
     Bilinear,
     SharedDirections,
     shared_directions,
     white_bilinear,
 )
+from ldr.objectives.families.whitened import ShrinkingViews
 from ldr.objectives.families.wide_pairs import correlated
 from ldr.objectives.objective import Objective
 from ldr.objectives.parameters import Need, word

@@ -11,8 +11,7 @@ import numpy as np
 
 from ldr.objectives.data.data import Data
 from ldr.objectives.data.stored import Change
-from ldr.objectives.families.pencil import SumOfSquares
-from ldr.objectives.families.whitened import Unwhitened, Whitened, whiten
+from ldr.objectives.families.whitened import SumOfSquares, Unwhitened, Whitened, whiten
 from ldr.objectives.objective import Objective
 from ldr.objectives.parameters import Need, number, whole
 from ldr.objectives.problem import BoundObjective, check_dimension

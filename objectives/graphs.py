@@ -22,9 +22,9 @@ from ldr.objectives.families.matrices import (
     RowSums,
     TraceMatrices,
 )
-from ldr.objectives.families.pencil import Shrinking
 from ldr.objectives.families.stated import Opened, StatedMethod
 from ldr.objectives.families.trace_ratio import NestedMethod
+from ldr.objectives.families.whitened import Shrinking
 from ldr.objectives.objective import in_memory
 from ldr.objectives.parameters import Need, declared, number, whole
 from ldr.objectives.statistics.products import scaled_rows, shifted_rows

@@ -15,10 +15,10 @@ from ldr.objectives.data.data import Data
 from ldr.objectives.data.sample_metadata import as_array, as_labels
 from ldr.objectives.data.stored import Change
 from ldr.objectives.families.matrices import DataSums, PencilMatrices, RatioMatrices
-from ldr.objectives.families.pencil import Pencil, RowPencil, Shrinking
 from ldr.objectives.families.stated import Opened, StatedMethod
 from ldr.objectives.families.trace import Trace
 from ldr.objectives.families.trace_ratio import NestedMethod, TraceRatio
+from ldr.objectives.families.whitened import Pencil, RowPencil, Shrinking
 from ldr.objectives.graphs import LaplacianMethod
 from ldr.objectives.parameters import Need, declared, number
 from ldr.objectives.prediction import GroupedRows

@@ -6,9 +6,9 @@ from dataclasses import dataclass
 
 from ldr.objectives.data.data import Data
 from ldr.objectives.families.matrices import DataSums, PencilMatrices, RatioMatrices, TraceMatrices
-from ldr.objectives.families.pencil import Shrinking
 from ldr.objectives.families.stated import StatedMethod
 from ldr.objectives.families.trace_ratio import NestedMethod
+from ldr.objectives.families.whitened import Shrinking
 from ldr.objectives.objective import Objective
 from ldr.objectives.parameters import Need, whole, word
 from ldr.objectives.statistics.time import count_pairs

@@ -14,9 +14,8 @@ import scipy
 from ldr.objectives.data.data import Data, Samples
 from ldr.objectives.data.sample_metadata import as_labels, is_text
 from ldr.objectives.families.matrices import DataSums, TraceMatrices
-from ldr.objectives.families.pencil import SumOfSquares
 from ldr.objectives.families.trace import Trace
-from ldr.objectives.families.whitened import Unwhitened, Whitened, whiten
+from ldr.objectives.families.whitened import SumOfSquares, Unwhitened, Whitened, whiten
 from ldr.objectives.families.wide_pairs import Covariances
 from ldr.objectives.kernel import as_response
 from ldr.objectives.objective import Objective

@@ -19,12 +19,11 @@ from ldr.objectives.families.matrices import (
     TraceMatrices,
     links_of_pairs,
 )
-from ldr.objectives.families.pencil import RowPencil, Shrinking, moved
 from ldr.objectives.families.stated import Opened, StatedMethod
 from ldr.objectives.families.trace import SpectralTrace
 from ldr.objectives.families.trace_ratio import NestedMethod
 from ldr.objectives.families.white_views import whitened_views
-from ldr.objectives.families.whitened import Unwhitened
+from ldr.objectives.families.whitened import RowPencil, Shrinking, Unwhitened, moved
 from ldr.objectives.maf import LaggedMethod
 from ldr.objectives.objective import Objective, OfFeatures
 from ldr.objectives.parameters import Need, flag, whole

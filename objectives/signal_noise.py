@@ -14,11 +14,17 @@ from ldr.objectives.data.data import Data
 from ldr.objectives.data.sample_metadata import as_array, distinct
 from ldr.objectives.data.stored import Change
 from ldr.objectives.families.matrices import DataSums, PencilMatrices, RatioMatrices, TraceMatrices
-from ldr.objectives.families.pencil import RowPencil, Shrinking, SumOfSquares, moved
 from ldr.objectives.families.stated import StatedMethod
 from ldr.objectives.families.trace import Trace
 from ldr.objectives.families.trace_ratio import NestedMethod
-from ldr.objectives.families.whitened import Unwhitened, whiten
+from ldr.objectives.families.whitened import (
+    RowPencil,
+    Shrinking,
+    SumOfSquares,
+    Unwhitened,
+    moved,
+    whiten,
+)
 from ldr.objectives.objective import Objective
 from ldr.objectives.parameters import Need, declared, number
 from ldr.objectives.problem import Fitted

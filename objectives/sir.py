@@ -11,9 +11,9 @@ import numpy as np
 
 from ldr.objectives.data.data import Data
 from ldr.objectives.families.matrices import Codes, DataSums, PencilMatrices, SpectralMatrices
-from ldr.objectives.families.pencil import Shrinking
 from ldr.objectives.families.stated import StatedMethod
 from ldr.objectives.families.trace import AbsoluteTrace, Trace
+from ldr.objectives.families.whitened import Shrinking
 from ldr.objectives.lda import few_directions
 from ldr.objectives.objective import Objective
 from ldr.objectives.parameters import Need, whole

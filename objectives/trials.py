@@ -17,11 +17,10 @@ from ldr.objectives.data.array_types import Cells
 from ldr.objectives.data.data import Data, UnknownError
 from ldr.objectives.data.stored import Change
 from ldr.objectives.families.matrices import DataSums, PencilMatrices, RowSums, SpectralMatrices
-from ldr.objectives.families.pencil import SumOfSquares, diagonal
 from ldr.objectives.families.stated import Opened, StatedMethod
 from ldr.objectives.families.trace import Trace
 from ldr.objectives.families.trace_ratio import TraceRatio
-from ldr.objectives.families.whitened import Unwhitened, whiten
+from ldr.objectives.families.whitened import SumOfSquares, Unwhitened, diagonal, whiten
 from ldr.objectives.kernel import deviations
 from ldr.objectives.parameters import Need, number, numbers, word
 from ldr.objectives.problem import Certificate

@@ -25,10 +25,9 @@ from ldr.objectives.families.matrices import (
     MovingKernel,
     TraceMatrices,
 )
-from ldr.objectives.families.pencil import Pencil, RowPencil, Shrinking, diagonal
 from ldr.objectives.families.trace import AbsoluteTrace, Trace, trace_where_varied
 from ldr.objectives.families.trace_ratio import NestedMethod, TraceRatio, trace_ratio
-from ldr.objectives.families.whitened import whitened_trace
+from ldr.objectives.families.whitened import Pencil, RowPencil, Shrinking, diagonal, whitened_trace
 from ldr.objectives.families.wide import WidePencil, WideSums
 from ldr.objectives.objective import Objective, of_features
 from ldr.objectives.statistics import ClassMoments, Codes

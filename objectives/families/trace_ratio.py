@@ -13,8 +13,13 @@ import numpy as np
 import scipy
 from scipy.linalg.lapack import dsygv
 
-from ldr.objectives.families.pencil import RowPencil, check_comparable, diagonal
-from ldr.objectives.families.whitened import add_ridge, ridge_amount
+from ldr.objectives.families.whitened import (
+    RowPencil,
+    add_ridge,
+    check_comparable,
+    diagonal,
+    ridge_amount,
+)
 from ldr.objectives.objective import Objective
 from ldr.objectives.problem import (
     PROVED_GLOBAL,

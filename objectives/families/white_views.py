@@ -19,9 +19,8 @@ from ldr.objectives.families.multi_block import (
     pair_correlations,
     sums_of,
 )
-from ldr.objectives.families.pencil import SumOfSquares, added_to
 from ldr.objectives.families.trace import Trace
-from ldr.objectives.families.whitened import Unwhitened, Whitened, whiten
+from ldr.objectives.families.whitened import SumOfSquares, Unwhitened, Whitened, added_to, whiten
 from ldr.objectives.families.wide_pairs import leading_pairs
 from ldr.objectives.prediction import PairedViews
 from ldr.objectives.problem import (
