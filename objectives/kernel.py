@@ -21,7 +21,7 @@ from ldr.objectives.problem import BoundObjective, check_dimension, restated
 from ldr.objectives.registry import as_objective
 from ldr.objectives.statistics.sums import even_rows, middle_places
 from ldr.objectives.view import Features
-from ldr.solvers.deadline import check, decomposing, steps
+from ldr.solvers.deadline import check, decomposing
 from ldr.solvers.errors import ArgumentError, DataError, SingularError
 from ldr.solvers.linalg.eigen import rank_tolerance
 from ldr.solvers.manifolds import Array
@@ -35,9 +35,8 @@ _FEW_VALUES = 20
 def centred_gram(K: Array, weights: Array | None = None) -> Array:
     """Return P'KP for a symmetric K, P = I - 11'/n or, with weights w of sum N, I - w1'/N."""
     means = K.mean(axis=0) if weights is None else K @ (weights / weights.sum())
-    centred, mean = np.empty(K.shape), np.average(means, weights=weights)
-    for rows in steps(len(K), 100 * len(K)):
-        centred[rows] = K[rows] - means - means[rows, None] + mean
+    centred = K - means
+    centred -= means[:, None] - np.average(means, weights=weights)
     return centred
 
 
@@ -45,14 +44,11 @@ def gaussian(A: Array, B: Array, width: float) -> Array:
     """Return exp(-||a_i - b_j||^2 / (2 width^2)) for the rows of A and B."""
     A, B = A / width, B / width
     halves = [0.5 * np.einsum("ij,ij->i", C, C) for C in (A, B)]
-    found = np.empty((len(A), len(B)))
-    for rows in steps(len(A), 100 * len(B)):
-        exponent = np.matmul(A[rows], B.T, out=found[rows])
-        exponent -= halves[0][rows, None]
-        exponent -= halves[1]
-        np.minimum(exponent, 0.0, out=exponent)
-        np.exp(exponent, out=exponent)
-    return found
+    exponent = A @ B.T
+    exponent -= halves[0][:, None]
+    exponent -= halves[1]
+    np.minimum(exponent, 0.0, out=exponent)
+    return np.exp(exponent, out=exponent)
 
 
 def gaussian_gram(Y: Array, width: float) -> Array:

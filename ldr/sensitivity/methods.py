@@ -27,7 +27,6 @@ from ldr.objectives.dca import Predictive, stationary
 from ldr.objectives.dynamics import LinearDynamics, middles_and_steps
 from ldr.objectives.families.composite import TraceSum, WeightedSum
 from ldr.objectives.families.factors import FactorLikelihood
-from ldr.objectives.families.gram import kernel_width
 from ldr.objectives.families.pairwise import LabelledPairs
 from ldr.objectives.families.projected import Projected
 from ldr.objectives.families.trace import Trace
@@ -39,7 +38,7 @@ from ldr.objectives.pls import ScoreRegression
 from ldr.objectives.problem import BoundObjective
 from ldr.objectives.regression import ReducedRank, Regression
 from ldr.objectives.robust_pca import Huber, Reconstruction
-from ldr.objectives.sdr import GKDR
+from ldr.objectives.sdr import GKDR, kernel_width
 from ldr.objectives.statistics.sums import median, middle_places
 from ldr.objectives.trials import JointDiagonal, JointFilters
 from ldr.objectives.view import Axes
