@@ -178,7 +178,7 @@ def held_out(new: Part, old: Part | None = None, *, elements: bool = False) -> H
     if result.model is not None:
         return _likelihood(new, old)
     if old is not None and timed and OF_Y & set(objective.needs):
-        return of_trials(new, old)
+        return of_trials(new, old, Need.LABELS in objective.needs)
     if result.predictors and objective.traits.predicts in ("classes", "response"):
         labelled = getattr(result.predictors[0], "classes", None) is not None
         return (class_scores if labelled else response_scores)(new, old)
@@ -263,10 +263,10 @@ def _reconstruction(new: Part, name: str, elements: bool) -> HeldOut:
     return HeldOut(kind, values, new.weights, reference)
 
 
-def of_trials(new: Part, old: Part) -> HeldOut:
+def of_trials(new: Part, old: Part, labels: bool) -> HeldOut:
     """Score predictions from features of trials: log mean power, or time courses (xdawn)."""
     (F, y, _), (G, z, w) = (_features_of_trials(part) for part in (old, new))
-    if Need.RESPONSE in new.result.objective.needs:
+    if not labels:
         known, truth = as_response(y, len(y)), as_response(z, len(z))
         return _least_squares((F, known, np.ones(len(F))), (G, truth, w))
     from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
@@ -414,7 +414,7 @@ def criteria(
     if labels is not None:
         name, scores = ("accuracy", class_scores) if labels else ("Q2", response_scores)
         if by_trial:
-            return {name: of_trials}
+            return {name: partial(of_trials, labels=labels)}
         return {name: scores, f"{name}, {NEIGHBOURS} nearest": partial(_nearest, labels=labels)}
     if views > 1:
         products = partial(_products, mean=True)

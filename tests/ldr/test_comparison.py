@@ -310,6 +310,9 @@ def test_methods_that_fit_what_was_handed_over(given, expected, why):
     assert why in found[next(iter(found))][1]
 
 
+LEVELS = np.arange(20) % 4 + np.linspace(0.0, 0.1, 20)
+
+
 def test_trials_are_compared_by_the_methods_of_trials():
     rng = np.random.default_rng(0)
     trials, session = ldr.trials(rng.standard_normal((20, 3, 30))), np.arange(20) % 4
@@ -318,6 +321,15 @@ def test_trials_are_compared_by_the_methods_of_trials():
     assert [method.name for method in found.methods] == ["csp", "xdawn"]
     with pytest.raises(DataError, match="pass folds=PredefinedSplit"):
         ldr.compare(None, trials, y, 1, groups=session)
+
+
+@pytest.mark.parametrize(("y", "score"), [(np.arange(20) % 4, "accuracy"), (LEVELS, "Q2")])
+def test_methods_that_ignore_y_are_scored_by_trials_as_the_others_are(y, score):
+    trials = np.random.default_rng(0).standard_normal((20, 3, 30))
+    trials[:, 0] *= 1 + y[:, None]
+    found = ldr.compare(["spoc", "pca"], ldr.trials(trials), y, 2, folds=2)
+    assert found.left_out == {} and (found.table[score] > 0.7).all()
+    assert f"best {score}: " in str(found) and ("RMSECV" in str(found)) == (score == "Q2")
 
 
 def test_a_picture_of_pairs_says_which_view_is_where():
