@@ -18,6 +18,7 @@ from ldr.cross_validation import (
     HeldOut,
     held_out,
 )
+from ldr.errors import in_words
 from ldr.inputs import as_generator, as_objective, with_marks
 from ldr.objectives.objective import Objective
 from ldr.resampling import Sampled
@@ -209,6 +210,7 @@ class Path(Pickled):
         return f"in {'training standard deviations' if scaled else 'units'} of the columns of X"
 
 
+@in_words
 def path(
     objective: str | Objective,
     X: Rows,

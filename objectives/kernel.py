@@ -146,8 +146,7 @@ def as_response(y: npt.ArrayLike, n: int) -> Array:
     array = as_array(y)
     if array.dtype.kind not in "iuf":
         raise DataError(
-            f"y has dtype {array.dtype}, expected numbers: pass y.astype(float), or labels as "
-            "strings if the method is a regression"
+            f"y has dtype {array.dtype}, expected numbers: encode y, or pass y.astype(float)"
         )
     array = array.astype(np.float64)
     array = array[:, None] if array.ndim == 1 else array

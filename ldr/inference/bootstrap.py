@@ -10,6 +10,7 @@ from typing import ClassVar
 import numpy as np
 import scipy
 
+from ldr.errors import in_words
 from ldr.inputs import as_generator, as_objective
 from ldr.objectives.data.data import as_tuple, single
 from ldr.objectives.objective import Objective
@@ -177,6 +178,7 @@ class Bootstrap(Pickled):
         return "\n".join(lines)
 
 
+@in_words
 def bootstrap(
     objective: str | Objective,
     X: Rows,

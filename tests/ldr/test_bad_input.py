@@ -2,6 +2,7 @@
 expected; nothing is changed in place."""
 
 import weakref
+from functools import partial
 
 import numpy as np
 import pandas as pd
@@ -21,6 +22,13 @@ from tests import real_data
 
 X, y = real_data.wine()
 TWO = (X[:, :6], X[:, 6:])
+
+
+def test_folds_and_draws_name_the_methods_that_accept_missing_values():
+    calls = partial(ldr.path, folds=3), ldr.bootstrap
+    for call, r in zip(calls, ([1], 1), strict=True):
+        with pytest.raises(DataError, match=GAP + ".*" + ADVICE):
+            call("pca", having((3, 5), np.nan), r)
 
 
 def having(where, value):
@@ -63,7 +71,9 @@ DATA = [
     case(
         r"X must be 2-D.*pass a column, np.reshape\(x, \(-1, 1\)\)", "pca", pd.Series(X[:, 0]), r=1
     ),
-    case(r"y has dtype bool, expected numbers: pass y.astype\(float\)", "phd", y=y == 1),
+    case(
+        r"y has dtype bool, expected numbers: encode y, or pass y.astype\(float\)", "phd", y=y == 1
+    ),
     case(
         r"y looks continuous \(12 distinct values in 12 trials\)",
         "csp",

@@ -626,7 +626,7 @@ def test_parameters_of_an_objective_go_into_it():
         ldr.OrthogonalMAF(lag=0).partial_fit(X)
     names = np.array(["low", "high"], dtype=object)[labels % 2]
     assert set(ldr.LeastSquares(1).fit(X, names).predict(X)) == {"low", "high"}
-    with pytest.raises(DataError, match="y has dtype object, expected numbers: pass"):
+    with pytest.raises(DataError, match="y has dtype object, expected numbers: encode y"):
         ldr.LeastSquares(1).fit(X, np.where(labels == 2, None, names))
     with pytest.raises(DataError, match="labels as text, which partial_fit does not take"):
         ldr.PLSRegression(1).partial_fit(X, names)
