@@ -295,12 +295,13 @@ def test_a_labelled_sample_without_groups_is_a_trial():
     assert found.numbers["majority"][0] == pytest.approx(np.mean(y > 0))
 
 
-def test_views_are_scored_by_products_of_standardised_scores():
+@pytest.mark.parametrize("name", ["cca", "pls"])  # of unit variance, and of others
+def test_views_are_scored_by_products_of_standardised_scores(name):
     a, b = real_data.tumour_views()
-    path = ldr.path("cca", (a, b), [1, 2], folds=KFold(3))
+    path = ldr.path(name, (a, b), [1, 2], folds=KFold(3))
     assert path.rule == "one-standard-error"
     for f, (training, held) in enumerate(KFold(3).split(a)):
-        result = ldr.solve("cca", (a[training], b[training]), 2)
+        result = ldr.solve(name, (a[training], b[training]), 2)
         old = result.transform((a[training], b[training]))
         new = result.transform((a[held], b[held]))
         products = np.prod([y / x.std(axis=0) for x, y in zip(old, new, strict=True)], axis=0)
