@@ -35,7 +35,7 @@ from ldr.solvers.linalg.eigen import (
 )
 from ldr.solvers.linalg.rounding import FACTOR_ROUNDING, TIED
 from ldr.solvers.manifolds import Array
-from ldr.solvers.manifolds.manifold import polar_by_svd
+from ldr.solvers.manifolds.manifold import thin_svd
 
 if TYPE_CHECKING:
     from ldr.objectives.families.whitened import Whitened
@@ -215,7 +215,8 @@ class Whitening(Further):
         W = self.W / power_of_two(self.W)
         if self.orthogonal:
             return np.asarray(W / np.linalg.norm(W, axis=0))
-        return polar_by_svd(W)[0]
+        U, _, Vt = thin_svd(W)
+        return U @ Vt
 
     def lift(self, Z: Array) -> Array:
         return self.outer.lift(self._rotation @ Z)
