@@ -203,6 +203,7 @@ def dimension(
         return _by_ladle(objective, null, limit, rng)
     if used == "parallel":
         options = {"correlation": standardise, "quantile": 1.0 - level, "random_state": rng}
+        options["draws"] = max(100, math.ceil(1.0 / level))  # fewer have no such quantile
         found = parallel_analysis(X, **options)
         numbers, bars = (each[:limit] for each in (found.eigenvalues, found.threshold))
         r, steps = min(found.r, len(numbers)), np.arange(1, len(numbers) + 1)
@@ -250,6 +251,12 @@ def _by_permutation(found: PermutationTest, level: float) -> Dimension:
             "method='permutation' requires a score of each direction, but objective "
             f"{found.objective.name!r} has one score of all directions, which "
             "ldr.permutation_test tests"
+        )
+    count = len(found.null)
+    if level * (1 + count) < 1.0 - 1e-9:  # rounding of 0.001
+        raise ArgumentError(
+            f"level = {level:g} is less than 1/{1 + count}, the smallest p-value of {count} "
+            f"permutations: give permutations={math.ceil(1.0 / level) - 1} or more"
         )
     p = np.array(found.p_values)
     r, steps = int(np.sum(np.cumprod(p <= level))), np.arange(1, len(p) + 1)

@@ -114,6 +114,12 @@ class Null:
                 f"null={self.kind!r}"
             )
         if self.kind not in ("within", "groups"):
+            y = self.y if self.moved == "response" else None
+            if not (groups is None or y is None or Resampling(groups).of_groups(y) is None):
+                raise ArgumentError(
+                    f"null={self.kind!r} moves y between samples, but y is constant within each "
+                    "group or trial, whose samples are dependent: give null='groups'"
+                )
             return
         if groups is None:
             raise ArgumentError(f"null={self.kind!r} needs groups=, the group of each sample")

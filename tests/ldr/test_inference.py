@@ -341,6 +341,9 @@ def test_nulls_that_do_not_fit():
         groups=CLASSES,
     )
     refused("declares dependent samples", "pca", WINE, null="rows", groups=CLASSES)
+    for null in ("rows", "shift"):  # permuted samples of trials reject far too often
+        options = {"y": np.arange(8) % 2, "null": null}
+        refused("constant within each group or trial.*'groups'", "csp", by_time(TRIALS), **options)
     two = (WINE[:90, :3], WINE[90:, :3])
     refused("without groups=", "opca", two, groups=np.arange(90) % 9)
     refused("got null='shift'", "opca", two, null="shift")
@@ -577,6 +580,17 @@ def test_a_description_chooses_no_dimension():
     assert path.plot().axes
     with pytest.raises(ArgumentError, match=r"measure prediction\. Use method='permutation'"):
         ldr.dimension("lpp", WINE, method="folds", most=2, random_state=0)
+
+
+def test_levels_below_the_smallest_p_value():
+    with pytest.raises(ArgumentError, match=r"level = 0\.001 is less than 1/100, .*permutations="):
+        ldr.dimension("lda", WINE, CLASSES, level=0.001, permutations=99)
+    assert ldr.dimension("lda", WINE, CLASSES, level=0.01, permutations=99, random_state=0).r == 2
+    X = np.random.default_rng(0).standard_normal((30, 3))
+    few, many = (
+        ldr.dimension("pca", X, level=level, random_state=0).threshold[0] for level in (0.01, 1e-3)
+    )
+    assert many > few
 
 
 def test_rules_that_a_method_does_not_have():
