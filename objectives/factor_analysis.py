@@ -213,11 +213,9 @@ class DiagonalFactors(Factors):
             return min(self.d, int(self.n) - 1)
         return int(np.sum(self._spectrum > rank_tolerance(self.d) * self._spectrum[-1]))
 
-    @cached_property
+    @property
     def root(self) -> Any:
-        if isinstance(self.C, Correlations):
-            return self.C.rows
-        return math.sqrt(self.n) * self.C.F
+        return self.C.F
 
     def profile(self) -> Profile:
         return Profile(self)
@@ -349,9 +347,9 @@ class ProfilePoint(Point):
         Rows give sums of squares, accurate for small noise variances.
         """
         problem, (values, V) = self._problem, self._top
-        if isinstance(problem.C, Correlations):
+        if not isinstance(problem.root, np.ndarray):
             return problem.variances / self._psi - inner(V * values, V)
-        F = problem.C.F / np.sqrt(self._psi)
+        F = problem.root / np.sqrt(self._psi)
         F = F - (F @ V) @ V.T
         return inner(F.T, F.T)
 
@@ -528,15 +526,15 @@ class IsotropicFactors(Factors):
             check_rank(self.r, len(self.of_rows))
 
     @cached_property
+    def root(self) -> Array:
+        return scaled_factor(self.C) if self.of_rows is None else self.of_rows
+
+    @cached_property
     def _eigen(self) -> tuple[Array, Array]:
         """Eigenvalues of C and eigenvectors."""
         if self.of_rows is None and not is_graded(self.C):
             return symmetric_eigen(self.C)
-        return graded_eigen(scaled_factor(self.C) if self.of_rows is None else self.of_rows)
-
-    @property
-    def root(self) -> Array:
-        return math.sqrt(self.n) * (scaled_factor(self.C) if self.of_rows is None else self.of_rows)
+        return graded_eigen(self.root)
 
     @cached_property
     def _noise(self) -> float:

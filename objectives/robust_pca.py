@@ -237,7 +237,8 @@ class RobustPCA(Objective, weighted=True, sparse=False):
         rows = MedianRows.of(data.samples, r)
         if self.sphere:
             rows = replace(rows, frame=Sphere(rows.frame.centre, rows.frame.length))
-        loss, length = self._loss(rows, r), self._length(rows)
+        length = 1.0 if self.sphere else rows.frame.length
+        loss = self._loss(rows, r, length)
         unit = length if self.loss == "l1" else length**2
         starts = heuristics(rows, loss, r)
         if not data.samples.in_pieces:
@@ -261,18 +262,17 @@ class RobustPCA(Objective, weighted=True, sparse=False):
             unit=unit,
         )
 
-    def _length(self, rows: MedianRows) -> float:
-        """Return the length of unit 1 in the rows' frame."""
-        return 1.0 if self.sphere else rows.frame.length
+    def _loss(self, rows: MedianRows, r: int, length: float) -> Loss:
+        """rho, from the rows' distances from the centre and from a typical residual.
 
-    def _loss(self, rows: MedianRows, r: int) -> Loss:
-        """rho, from the rows' distances from the centre and from a typical residual."""
+        - length: the unit of the distances
+        """
         lengths, w = rows.distances(), rows.samples.weights
         typical, mean = median(lengths, w), float(np.average(lengths, weights=w))
         rounding = self.epsilon * (typical if typical > FACTOR_ROUNDING * mean else mean)
         if self.loss == "l1":
             return RoundedDistance(rounding)
-        threshold = (self.threshold or 0.0) / self._length(rows)
+        threshold = (self.threshold or 0.0) / length
         if not threshold:
             threshold = median(rows.distances(top_eigenvectors(rows.scatters()[1], r)[1]), w)
         return Huber(max(threshold, rounding))

@@ -291,11 +291,11 @@ class Factors(FactorLikelihood):
     @property
     @abstractmethod
     def root(self) -> Any:
-        """Rows Z with the covariance Z'Z/n, (m, k): an array or a linear operator."""
+        """Factor F (m, k) of the covariance, F'F = C: an array or a linear operator."""
 
     @cached_property
     def _rows(self) -> Observed:
-        return Observed.complete(self.root, self.n)
+        return Observed.complete(math.sqrt(self.n) * self.root, self.n)
 
     def at(self, M: Array) -> LikelihoodPoint:
         return self._points.at(M, partial(LikelihoodPoint, self, self._rows))
@@ -381,16 +381,6 @@ class ObservedTerm(TermOfPoints):
         return np.sum([point.expected for point in self.points(M, rows)], axis=0)
 
 
-class IncompleteSums(SumPoint):
-    """Likelihood by sums over chunks."""
-
-    _problem: IncompleteFactors
-
-    @property
-    def expected(self) -> Array:
-        return self._problem.samples.reduce(partial(self._problem.term.expected, self.M), add)
-
-
 @dataclass(frozen=True)
 class IncompleteFactors(FactorLikelihood, InParts):
     """The likelihood of the observed entries over M in R^{d x r}, t (the noise), and the mean.
@@ -414,9 +404,9 @@ class IncompleteFactors(FactorLikelihood, InParts):
     def _points(self) -> Remembered[Any]:
         return Remembered() if self.in_memory is None else Remembered(2)
 
-    def at(self, M: Array) -> LikelihoodPoint | IncompleteSums:
+    def at(self, M: Array) -> LikelihoodPoint | SumPoint:
         if self.in_memory is None:
-            return self._points.at(M, partial(IncompleteSums, self))
+            return self._points.at(M, partial(SumPoint, self))
         return self._points.at(M, partial(LikelihoodPoint, self.term, self.in_memory))
 
     def imputed(self, M: Array) -> Array | None:
@@ -432,7 +422,10 @@ class IncompleteFactors(FactorLikelihood, InParts):
 
     def _after_imputation(self, M: Array, step: Callable[[Factors, Array], Array]) -> Array:
         """Return the mean of the completed rows, and M and t after a step for their covariance."""
-        moments = self.at(M).expected
+        if isinstance(point := self.at(M), LikelihoodPoint):
+            moments = point.expected
+        else:
+            moments = self.samples.reduce(partial(self.term.expected, M), add)
         loadings, t, _ = self.manifold.split(M)
         mean = moments[0, 1:] / self.n
         complete = self.filled.of_covariance(moments[1:, 1:] / self.n - np.outer(mean, mean))

@@ -347,13 +347,14 @@ class Correlations:
         found /= self.deviations[:, None]
         return found
 
-    @property
-    def rows(self) -> LinearOperator:
-        """Rows Z with Z'Z/n = C, as an operator."""
+    @cached_property
+    def F(self) -> LinearOperator:
+        """Factor F'F = C: the centred rows, scaled, as an operator."""
         from scipy.sparse import diags_array
         from scipy.sparse.linalg import aslinearoperator
 
-        centred, root = self.C.left, np.sqrt(self.C.left.counts)
+        centred = self.C.left
+        root = np.sqrt(centred.counts / centred.weight)
         X = diags_array(root) @ centred.X @ diags_array(1.0 / self.deviations)
         mean = np.outer(root, 1.0), (centred.centre / self.deviations)[None]
         return aslinearoperator(X) - aslinearoperator(mean[0]) @ aslinearoperator(mean[1])
