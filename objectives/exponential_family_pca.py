@@ -233,22 +233,20 @@ class NaturalPoint(Point):
 
     def hessian_vector(self, V: Array) -> Array:
         M, (dM, dmu) = self._M, self._problem.manifold.split(V)
-        right, ones = np.hstack([M, dM, dmu]).T, np.ones((len(self.Y), 1))
-        in_M, WdRM = np.zeros_like(M), np.zeros_like(M)
-        dRY = np.zeros((len(M), self.Y.shape[1] + 1))
+        in_M, in_mu, WdRM = np.zeros_like(M), np.zeros(len(M)), np.zeros_like(M)
         # Rows are taken in blocks, because all the n x d arrays together exceed the cache.
         for rows in steps(len(self.Y), 50 * M.size, max(16, 2**17 // len(M))):
-            E, R, W = self._E[rows], self._R[rows], self._W[rows]
-            Y1 = np.hstack([self.Y[rows], ones[rows]])
+            E, R, W, Y = self._E[rows], self._R[rows], self._W[rows], self.Y[rows]
             dY = E @ dM - W @ (dmu * M)
-            dR = np.hstack([dY, Y1]) @ right
+            dR = np.hstack([dY, Y]) @ np.hstack([M, dM]).T
+            dR += dmu.T
             dR *= self._curvature[rows]
             dRM = dR @ M + R @ dM
-            in_M += E.T @ dRM + R.T @ dY
-            dRY += dR.T @ Y1
+            in_M += E.T @ dRM + R.T @ dY + dR.T @ Y
+            in_mu += dR.sum(axis=0)
             WdRM += W.T @ dRM
-        in_M += dRY[:, :-1] - dmu * self._WRM
-        in_mu = dRY[:, -1] - np.sum(WdRM * M + self._WRM * dM, axis=1)
+        in_M -= dmu * self._WRM
+        in_mu -= np.sum(WdRM * M + self._WRM * dM, axis=1)
         return 2.0 * self._problem.manifold.join([in_M, in_mu[:, None]])
 
 
