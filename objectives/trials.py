@@ -120,12 +120,8 @@ class JointDiagonal(Problem):
         d = np.einsum("ij,cij->cj", M, self.C @ M)
         h = np.mean(d[:, :, None] / d[:, None, :], axis=0)
         across = inverse_in_pairs(h)
-        return lambda V, U: V @ (across(V.T @ U) + np.diag(_along(V, U)))
-
-
-def _along(V: Array, U: Array) -> Array:
-    """The diagonal of V'U, along which f does not change."""
-    return np.asarray(np.einsum("ij,ij->j", V, U))
+        # The diagonal of V'U does not change f.
+        return lambda V, U: V @ (across(VU := V.T @ U) + np.diag(np.diag(VU)))
 
 
 def joint_diagonaliser(C: Array) -> Array:
@@ -134,9 +130,6 @@ def joint_diagonaliser(C: Array) -> Array:
     - C (m, k, k): matrices with the identity as mean
     """
     return run_through(JointDiagonal(C), np.eye(C.shape[1]), TrustRegion()).M
-
-
-_FILTERS = "the filters of the joint diagonalisation"
 
 
 @dataclass(frozen=True)
@@ -326,7 +319,8 @@ class JointFilters(Trace):
 
     def certificate(self, M: Array) -> Certificate | None:
         found = super().certificate(M)
-        return None if found is None else found.restricted_to(_FILTERS)
+        filters = "the filters of the joint diagonalisation"
+        return None if found is None else found.restricted_to(filters)
 
 
 def check_definite(C: Array, classes: Cells, error: float) -> None:

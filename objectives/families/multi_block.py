@@ -209,7 +209,8 @@ class MultiBlock(Blocks, LocalOptima):
 
     def made_orthonormal(self, N: Array, how: Callable[[Array], Array] = polar_factor) -> Array:
         """Return the point of the blocks of N after orthonormalising each block."""
-        return self.point([how(_of_unit_size(N[where])) for where in self.slices()])
+        blocks = [N[where] for where in self.slices()]
+        return self.point([how(block / power_of_two(block)) for block in blocks])
 
     def _leading(self, A: Array) -> tuple[Array, Array]:
         """Return the r largest eigenvalues and eigenvectors of A."""
@@ -586,12 +587,6 @@ def _inverse_factor(C: Array) -> Array:
         ) from None
     inverse = scipy.linalg.solve_triangular(L, np.eye(len(C)), lower=True, check_finite=False)
     return inverse.T / scale[:, None]
-
-
-def _of_unit_size(B: Array) -> Array:
-    """Return a multiple of B whose squares do not overflow."""
-    size = float(np.abs(B).max())
-    return B / size if size > 0 else B
 
 
 _EPS = float(np.finfo(float).eps)

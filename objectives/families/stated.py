@@ -25,7 +25,7 @@ from ldr.objectives.families.matrices import (
     MovingKernel,
     TraceMatrices,
 )
-from ldr.objectives.families.trace import AbsoluteTrace, Trace, trace_where_varied
+from ldr.objectives.families.trace import AbsoluteTrace, Trace
 from ldr.objectives.families.trace_ratio import NestedMethod, TraceRatio, trace_ratio
 from ldr.objectives.families.whitened import Pencil, RowPencil, Shrinking, diagonal, whitened_trace
 from ldr.objectives.families.wide import WidePencil, WideSums
@@ -34,7 +34,7 @@ from ldr.objectives.statistics import ClassMoments, Codes
 from ldr.objectives.statistics.graph import diagonal_forms, linked_form
 from ldr.objectives.statistics.scatters import KnownScatter, Moments
 from ldr.objectives.statistics.sums import added, weighted
-from ldr.objectives.view import Compact
+from ldr.objectives.view import Compact, Range
 from ldr.solvers.errors import DataError
 from ldr.solvers.manifolds import Array
 
@@ -362,8 +362,9 @@ class StatedMethod(Objective):
         view = opened.compact.view_of(sums.rows.moments).noting(*notes)
         if self.sense == "max":
             return Trace(self, (view,), found.A, r)
-        is_square = found.varied is not None
-        return trace_where_varied(self, view, found.A, sums.rows.scatter(), r, is_square=is_square)
+        kept = Range.of(sums.rows.scatter(), view.coordinates, "the covariance")
+        square = found.varied is not None
+        return Trace(self, (view.within(kept),), kept(found.A), r, -1.0, is_square=square)
 
     def _pencil(self, opened: Opened) -> RowPencil:
         """Return the matrix pair of the rows in any coordinates."""

@@ -13,12 +13,11 @@ from ldr.objectives.problem import (
     PROVED_GLOBAL,
     BoundObjective,
     Certificate,
-    Stated,
     check_dimension,
 )
 from ldr.objectives.statistics.covariance import CovarianceOperator
 from ldr.objectives.statistics.scatters import Variation
-from ldr.objectives.view import IN_RANGE, Axes, Range, View, span_of
+from ldr.objectives.view import IN_RANGE, Axes, span_of
 from ldr.solvers.linalg.bounds import OF_SUMS, largest_sum_bound
 from ldr.solvers.linalg.eigen import (
     few_of_many,
@@ -248,19 +247,6 @@ class Trace(BoundObjective):
             return math.inf
         gains = np.sign(self.scale) * (self.outside / self._size - self._eigen[0])
         return abs(self.scale) * float(np.sum(np.maximum(gains, 0.0)))
-
-
-def trace_where_varied(
-    objective: Stated, view: View, A: Array, total: Array, r: int, *, is_square: bool = True
-) -> Trace:
-    """Build tr(M'AM) in the objective's sense, with M restricted to directions with variance.
-
-    Directions without variance are excluded from the subspace.
-    """
-    kept = Range.of(total, view.coordinates, "the covariance")
-    return Trace(
-        objective, (view.within(kept),), kept(A), r, scale=-objective.sign, is_square=is_square
-    )
 
 
 @dataclass(frozen=True)

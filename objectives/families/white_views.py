@@ -20,7 +20,7 @@ from ldr.objectives.families.multi_block import (
     sums_of,
 )
 from ldr.objectives.families.trace import Trace
-from ldr.objectives.families.whitened import SumOfSquares, Unwhitened, Whitened, added_to, whiten
+from ldr.objectives.families.whitened import SumOfSquares, Unwhitened, Whitened, whiten
 from ldr.objectives.families.wide_pairs import leading_pairs
 from ldr.objectives.prediction import PairedViews
 from ldr.objectives.problem import (
@@ -286,7 +286,8 @@ def whitened_views(
             for i, mean in enumerate(stats.means)
         ]
         if shrunk is not None:
-            squares = added_to(squares, changes, shrunk.added)
+            parts = zip(squares, changes, shrunk.added, strict=True)
+            squares = [replace(one, B=one.B + of.of_matrix(more)) for one, of, more in parts]
         return stats, squares
 
     (stats, _), kept = whiten(with_squares, itemgetter(1), *given)

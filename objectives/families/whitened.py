@@ -198,14 +198,6 @@ class RowPencil:
         return Groups(self.classes, found.groups, coordinates, W, ridged, ridge)
 
 
-def added_to(
-    squares: Sequence[SumOfSquares], changes: Sequence[Change], added: Sequence[Array]
-) -> list[SumOfSquares]:
-    """Return each view's B plus a matrix that is given in the user's columns."""
-    parts = zip(squares, changes, added, strict=True)
-    return [replace(one, B=one.B + of.of_matrix(matrix)) for one, of, matrix in parts]
-
-
 def check_comparable(A: Array, what: str, size: float = 1.0) -> None:
     """Refuse an A too large relative to B; `what` is B's name in the message."""
     if not length(A) <= LARGEST**2 * size:

@@ -56,11 +56,6 @@ def scaled(S: LinearOperator, scale: Array) -> LinearOperator:
     return D @ S @ D
 
 
-def low_rank(U: Array) -> LinearOperator:
-    """Return UU'."""
-    return operator(len(U), lambda V: U @ (U.T @ V))
-
-
 def coupled(K: Form) -> LinearOperator:
     """Return [[0, K], [K', 0]]."""
     ka = K.shape[0]
@@ -238,7 +233,8 @@ class WideRows:
         spread = np.maximum(rows.squares(rows.counts) - own, 0.0)
         within = Form(rows, rows, rows.counts, less=sums)
         of_within = operator(rows.k, within.__matmul__)
-        return Known(low_rank(U), np.sum(U**2, axis=1), U), Known(of_within, spread)
+        of_between = operator(rows.k, lambda V: U @ (U.T @ V))
+        return Known(of_between, np.sum(U**2, axis=1), U), Known(of_within, spread)
 
 
 class WideSums:

@@ -53,25 +53,6 @@ def check_pairs(pairs: float, lag: int, name: str) -> None:
         )
 
 
-@dataclass(frozen=True, eq=False)
-class Edge:
-    """The first or last rows of a chunk with their metadata, for windows across chunks."""
-
-    rows: Array
-    marks: Marks | None
-
-    @classmethod
-    def of(cls, piece: Samples, where: slice) -> Edge:
-        return cls(np.array(dense(piece.rows(where))), piece.marked(where))
-
-    def __getitem__(self, where: slice) -> Edge:
-        return Edge(self.rows[where], self.marks and self.marks[where])
-
-    def followed_by(self, later: Edge) -> Edge:
-        marks = self.marks and later.marks and self.marks.followed_by(later.marks)
-        return Edge(np.vstack([self.rows, later.rows]), marks)
-
-
 class Mergeable(Protocol):
     """Sums that can be merged with the sums of later rows."""
 
@@ -94,29 +75,38 @@ class InOrder(Generic[Sums]):
     sums: Sums
     across: Callable[[list[Samples]], Sums]
     reach: int
-    first: list[Edge]
-    last: list[Edge]
+    first: list[Samples]
+    last: list[Samples]
 
     @classmethod
     def of(
         cls, sums: Sums, across: Callable[[list[Samples]], Sums], reach: int, *pieces: Samples
     ) -> InOrder[Sums]:
         """Return the sums for a chunk; `pieces` are its rows in one or several coordinates."""
-        first = [Edge.of(piece, slice(0, reach)) for piece in pieces]
-        last = [Edge.of(piece, slice(max(0, piece.n - reach), piece.n)) for piece in pieces]
+        first = [_edge(piece, slice(0, reach)) for piece in pieces]
+        last = [_edge(piece, slice(max(0, piece.n - reach), piece.n)) for piece in pieces]
         return cls(sums, across, reach, first, last)
 
     def merge(self, later: InOrder[Sums]) -> InOrder[Sums]:
         """Merge with the sums of later rows, in place, and add windows that span both chunks."""
-        border = list(map(Edge.followed_by, self.last, later.first))
-        rows = [Samples(edge.rows, marks=edge.marks) for edge in border]
-        self.sums = self.sums.merge(self.across(rows)).merge(later.sums)
-        if len(self.first[0].rows) < self.reach:
-            both = map(Edge.followed_by, self.first, later.first)
-            self.first = [edge[: self.reach] for edge in both]
-        both = map(Edge.followed_by, self.last, later.last)
-        self.last = [edge[-self.reach :] for edge in both]
+        border = list(map(_followed_by, self.last, later.first))
+        self.sums = self.sums.merge(self.across(border)).merge(later.sums)
+        if self.first[0].n < self.reach:
+            both = map(_followed_by, self.first, later.first)
+            self.first = [_edge(rows, slice(0, self.reach)) for rows in both]
+        both = map(_followed_by, self.last, later.last)
+        self.last = [_edge(rows, slice(-self.reach, None)) for rows in both]
         return self
+
+
+def _edge(piece: Samples, where: slice) -> Samples:
+    """Copy the first or last rows of a chunk, for windows across chunks."""
+    return Samples(np.array(dense(piece.rows(where))), marks=piece.marked(where))
+
+
+def _followed_by(rows: Samples, later: Samples) -> Samples:
+    marks = rows.marks and later.marks and rows.marks.followed_by(later.marks)
+    return Samples(np.vstack([rows.array, later.array]), marks=marks)
 
 
 def pair_counts(marks: Marks | None, n: int, lag: int) -> Array | None:
