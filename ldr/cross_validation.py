@@ -594,9 +594,9 @@ class Folds:
         elif sampled.counted is not None:  # a splitter divides also samples without weight
             counted = sampled.counted
         near = np.maximum(np.cumsum(counted) - 1, 0)
+        if y is not None and numbered and labels:  # scikit-learn would cast them to integers
+            y = as_labels(y, len(y))[0]
         try:
-            if y is not None and numbered and labels:  # scikit-learn would cast them to integers
-                y = as_labels(y, len(y))[0]
             given = [None if each is None else each[near] for each in (y, groups)]
             with warnings.catch_warnings():  # a separate message says that groups are ignored
                 warnings.simplefilter("error" if numbered else "ignore", UserWarning)

@@ -31,6 +31,11 @@ def test_folds_and_draws_name_the_methods_that_accept_missing_values():
             call("pca", having((3, 5), np.nan), r)
 
 
+def test_missing_labels_are_no_error_of_the_folds():
+    with pytest.raises(DataError, match=r"^y has 1 missing or infinite label"):
+        ldr.compare(["lda"], X, np.r_[np.nan, y[1:]], 1)
+
+
 def having(where, value):
     bad = X.copy()
     bad[where] = value

@@ -460,7 +460,7 @@ def test_floats_with_gaps_are_labels_of_which_some_are_missing():
     """pandas makes integers with missing values floats; no regression takes these either."""
     X, y = real_data.wine()
     y = np.where(np.arange(len(y)) % 3, y, np.nan)
-    with pytest.raises(ArgumentError, match="label is -1 as unlabelled"):
+    with pytest.raises(DataError, match="label is -1 as unlabelled"):
         ldr.compare(None, X, y, 2)
 
 

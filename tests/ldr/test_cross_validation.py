@@ -545,5 +545,5 @@ def test_labels_that_the_fit_does_not_know_have_no_score():
 def test_missing_labels_of_text_are_named():
     X, y = real_data.wine()
     some = np.where(np.arange(len(y)) % 3, np.array(["a", "b", "c"])[y], None)
-    with pytest.raises(ArgumentError, match="y has 60 missing or infinite label"):
+    with pytest.raises(DataError, match="y has 60 missing or infinite label"):
         ldr.compare(["lda", "pca"], X, some, 2)
