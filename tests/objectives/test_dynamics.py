@@ -106,3 +106,22 @@ def test_bad_arguments():
             2,
             derivatives=np.where(np.arange(X.size) == 3, np.nan, 1.0).reshape(X.shape),
         )
+
+
+def test_skew_dynamics_are_the_best_of_the_skew_ones():
+    X = real_data.stocks()
+    problem = Dynamics(skew=True).bind(Data((as_samples(X),)), 3)
+    M = problem.random_point(np.random.default_rng(0))
+    centred = X - X.mean(axis=0)
+    Y, moves = (centred[1:] + centred[:-1]) / 2 @ M, np.diff(X, axis=0)
+    basis = []
+    for i, j in ((0, 1), (0, 2), (1, 2)):
+        E = np.zeros((3, 3))
+        E[i, j], E[j, i] = 1.0, -1.0
+        basis.append(E)
+    columns = np.stack([(Y @ E.T).ravel() for E in basis], axis=1)
+    weights = np.linalg.lstsq(columns, (moves @ M).ravel(), rcond=None)[0]
+    D = sum(w * E for w, E in zip(weights, basis, strict=True))
+    np.testing.assert_allclose(problem.parameters(M)["D"], D, rtol=1e-9, atol=1e-12)
+    error = np.sum((moves - Y @ D.T @ M.T) ** 2)
+    assert problem.reported(problem.at(M).value) == pytest.approx(error, rel=1e-10)

@@ -1,4 +1,4 @@
-"""phd and gkdr: the directions of statsmodels, and what both refuse."""
+"""phd and gkdr: the directions of statsmodels, the definition, and what both refuse."""
 
 import numpy as np
 import pytest
@@ -51,3 +51,22 @@ def test_what_phd_refuses(y, words):
 def test_what_gkdr_refuses():
     with pytest.raises(DataError, match="give width= a value"):
         ldr.solve("gkdr", np.vstack([np.zeros((30, 2)), np.eye(2)]), 1, y=np.arange(32.0))
+
+
+def test_gkdr_is_the_definition():
+    rows, y = X[:40], BENT[:40]
+    epsilon, width, of_y = 0.02, 2.5, 0.7
+
+    def gram(A, sigma):
+        return np.exp(-((A[:, None] - A) ** 2).sum(axis=-1) / (2 * sigma**2))
+
+    K, Ky = gram(rows, width), gram(y[:, None], of_y)
+    inverse = np.linalg.inv(K + 40 * epsilon * np.eye(40))
+    G = np.zeros((5, 5))
+    for x, k in zip(rows, K, strict=True):
+        D = (rows - x) * k[:, None] / width**2
+        G += D.T @ inverse @ Ky @ inverse @ D / 40
+    values, vectors = np.linalg.eigh(G)
+    result = ldr.solve("gkdr", rows, 2, y=y, epsilon=epsilon, width=width, response_width=of_y)
+    np.testing.assert_allclose(result.components["eigenvalue"], values[:2:-1], rtol=1e-8)
+    assert angle(result.M, vectors[:, 3:]) < 1e-7
