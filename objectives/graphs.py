@@ -446,10 +446,11 @@ class ShrinkingGraph(Shrinking, GraphMethod):
     Parameters
     ----------
     shrinkage : "auto" or None
-        "auto" shrinks the matrix B of the denominator towards its diagonal D, by Ledoit and Wolf's
-        rule for the covariance of the standardised columns. The result's parameters contain the
-        intensity. The matrix A of the numerator is shrunk with the same intensity, towards a
-        multiple of D: the expected A if rows are independent.
+        "auto" shrinks the matrix B of the denominator towards the columns' variances times a
+        number, the diagonal matrix D with the trace of B for standardised columns. Ledoit and
+        Wolf's rule for the covariance of these columns gives the intensity, which the result's
+        parameters contain. The matrix A of the numerator is shrunk with the same intensity, towards
+        a multiple of D: the expected A if rows are independent.
     """
 
 
@@ -567,7 +568,8 @@ class LaplacianMethod(GraphMethod):
         symmetric weights. Sample weights multiply the weight of an edge by w_i w_j.
     heat : float or "median" or None
         An edge between samples x_i and x_j has the weight exp(-||x_i - x_j||^2 / heat); "median" is
-        the median squared length of the edges. None gives each edge the weight 1.
+        the median squared length of the edges, for "class-neighbours" of those of each class. None
+        gives each edge the weight 1. The graph "classes" and a matrix ignore `heat`.
     epsilon : float, optional
         Largest distance between samples that the graph "epsilon" joins.
     """

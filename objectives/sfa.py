@@ -187,9 +187,10 @@ class PairMethod(Shrinking, LaggedMethod, transposed=False, scale_free=True):
     Parameters
     ----------
     shrinkage : "auto" or None
-        "auto" shrinks C_0, or for vamp C_00 and C_tt, towards its diagonal. Ledoit and Wolf's rule,
-        for all rows and standardised columns, gives the intensity s, which the result's parameters
-        contain. For vamp C_0t is shrunk towards 0, and all three matrices are divided by 1 - s.
+        "auto" shrinks C_0, or for vamp C_00 and C_tt, towards the variances of all rows times a
+        number that keeps the trace for standardised columns. Ledoit and Wolf's rule, for all rows
+        and standardised columns, gives the intensity s, which the result's parameters contain. For
+        vamp C_0t is shrunk towards 0, and all three matrices are divided by 1 - s.
     """
 
     exact = "yes"
