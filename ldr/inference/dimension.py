@@ -108,11 +108,11 @@ def dimension(
 
     - "permutation": directions are added while their p-value is at most `level`
       (`ldr.permutation_test`).
-    - "ladle", for methods solved by eigenvectors: the number k with the least sum of two terms: the
-      eigenvalue after the k-th, and the mean of 1 - |det(B'B*)| over bootstrap samples. B and B*
-      are orthonormal bases of the first k directions, of the data and of a bootstrap sample. Each
-      term is divided by 1 plus its sum over k. The eigenvalues of phd are divided by the standard
-      deviation of y and squared.
+    - "ladle", for methods that maximise a sum of eigenvalues (not pca): the number k with the least
+      sum of two terms: the eigenvalue after the k-th, and the mean of 1 - |det(B'B*)| over
+      bootstrap samples. B and B* are orthonormal bases of the first k directions, of the data and
+      of a bootstrap sample. Each term is divided by 1 plus its sum over k. The eigenvalues of phd
+      are divided by the standard deviation of y and squared.
     - "bic": the least Bayesian information criterion, for methods with a likelihood (ppca, fa);
       r = 0, the model of independent columns, is a candidate if no values are missing.
     - "folds": `ldr.path` scores each r on held-out samples, and `rule` selects r. If the method
