@@ -26,7 +26,7 @@ from ldr.objectives.problem import near
 from ldr.objectives.statistics.sums import dense
 from ldr.projecting import predicted, views_of
 from ldr.resampling import Indices, Sampled
-from ldr.result import Result
+from ldr.result import Result, check_result
 from ldr.scaling import divided
 from ldr.solvers import errors
 from ldr.solvers.checks import whole
@@ -387,8 +387,7 @@ def score(
     ldr.errors.DataError, ldr.errors.SingularError
         The new data do not match the result, or a matrix of the new data is singular.
     """
-    if not isinstance(result, Result):
-        raise ArgumentError(f"result must be a Result of ldr.solve, got {type(result).__name__}")
+    check_result(result)
     objective = result.objective
     if Need.DISTANCES in objective.needs:
         raise ArgumentError(

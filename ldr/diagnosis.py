@@ -12,7 +12,7 @@ from ldr.errors import in_words
 from ldr.inputs import aligned
 from ldr.objectives.data.opening import as_samples
 from ldr.objectives.data.sample_metadata import as_array
-from ldr.result import Result
+from ldr.result import Result, check_result
 from ldr.solvers.checks import Pickled, real
 from ldr.solvers.errors import ArgumentError, DataError, SingularError
 from ldr.solvers.manifolds import Array
@@ -148,6 +148,7 @@ def diagnose(
     >>> int(ldr.diagnose(result, X).outside.sum())
     20
     """
+    check_result(result)
     share = real(level)
     if share is None or not 0 < share < 1:
         raise ArgumentError(f"level must be a number above 0 and below 1, got {level!r}")

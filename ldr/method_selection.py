@@ -96,7 +96,8 @@ def suited(X: Rows, y: PerRow = None, time_order: bool = False) -> Chosen:
         needs = _NEEDED.get(found, ())
         fitting = [name for name, method in REGISTRY.items() if method.needs == needs]
     chosen = {name: (REGISTRY[name](), str(found)) for name in fitting}
-    if found in (Beside.LABELS, Beside.RESPONSE, Beside.TIME):
+    trials = Beside.TRIAL_LABELS, Beside.TRIAL_RESPONSE
+    if found in (Beside.LABELS, Beside.RESPONSE, Beside.TIME, *trials):
         chosen["pca"] = REGISTRY["pca"](), "pca, which ignores it, for comparison"
     return chosen
 

@@ -15,7 +15,7 @@ from ldr.objectives.objective import L1, Objective, penalty_of, without_penalty
 from ldr.objectives.problem import Certificate, Placed, near
 from ldr.objectives.sparse import SparseMethod
 from ldr.objectives.view import Axes
-from ldr.result import Result
+from ldr.result import Result, check_result
 from ldr.scaling import divided, undone
 from ldr.solvers import errors
 from ldr.solvers.checks import Pickled
@@ -227,8 +227,7 @@ def refit(
     >>> bool(((refitted.M == 0) == (sparse.M == 0)).all())
     True
     """
-    if not isinstance(result, Result):
-        raise ArgumentError(f"result must be a Result of ldr.solve, got {type(result).__name__}")
+    check_result(result)
     if penalty_of(result.objective) is None:
         raise ArgumentError(
             f"refit removes the shrinkage of a penalty, but {result.objective!r} has none: "

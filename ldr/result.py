@@ -20,6 +20,7 @@ from ldr.objectives.problem import Certificate
 from ldr.projecting import in_kind, predicted, project_rows, views_of
 from ldr.rotation import rotated
 from ldr.solvers.checks import Pickled, flag
+from ldr.solvers.errors import ArgumentError
 from ldr.solvers.manifolds import Array
 from ldr.solvers.solver import Run
 from ldr.solvers.status import Status
@@ -471,3 +472,9 @@ class Result(Pickled, Generic[Matrices]):
             yield "components", brief
         yield from ((name, shown(value)) for name, value in self.parameters.items())
         yield from (("note", note) for note in self.notes)
+
+
+def check_result(result: object) -> None:
+    """Refuse any object but a `Result`."""
+    if not isinstance(result, Result):
+        raise ArgumentError(f"result must be a Result of ldr.solve, got {type(result).__name__}")

@@ -21,7 +21,7 @@ FLOORS = ("ldr.solvers", "ldr.objectives", "ldr", "experiments", "benchmarks")
 
 # The tests fail above these; a change that needs more raises the number in the same commit.
 LARGEST = {
-    "library lines": 49227,
+    "library lines": 49234,
     "library files": 161,
     "public members of Objective and BoundObjective": 45,
     "tuned constants": 99,

@@ -297,7 +297,7 @@ def test_a_background_is_not_split():
         (((X[:90], X[90:170]),), {"opca", "contrastive-pca"}, "a background"),
         ((np.where(X > 2, np.nan, X),), {"ppca", "fa"}, "missing values"),
         ((X,), {"pca", "ica", "mds", "fa"}, "samples alone"),
-        ((ldr.trials([X.T, X.T]), ["a", "b"]), {"csp", "xdawn"}, "a label for each trial"),
+        ((ldr.trials([X.T, X.T]), ["a", "b"]), {"csp", "xdawn", "pca"}, "a label for each trial"),
         ((X, None, True), {"orthogonal-maf", "sfa", "dynamics", "pca"}, "a time series"),
     ],
 )
@@ -318,7 +318,7 @@ def test_trials_are_compared_by_the_methods_of_trials():
     trials, session = ldr.trials(rng.standard_normal((20, 3, 30))), np.arange(20) % 4
     y = np.arange(20) // 10
     found = ldr.compare(None, trials, y, 1, folds=PredefinedSplit(session))
-    assert [method.name for method in found.methods] == ["csp", "xdawn"]
+    assert [method.name for method in found.methods] == ["csp", "xdawn", "pca"]
     with pytest.raises(DataError, match="pass folds=PredefinedSplit"):
         ldr.compare(None, trials, y, 1, groups=session)
 

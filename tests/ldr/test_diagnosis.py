@@ -146,6 +146,8 @@ def test_limits_where_nothing_is_left_and_refusals():
     result = ldr.solve("pca", X, 3)
     with pytest.raises(ArgumentError, match="level must be"):
         ldr.diagnose(result, X, level=95)
+    with pytest.raises(ArgumentError, match=r"result must be a Result of ldr\.solve, got ndarray"):
+        ldr.diagnose(X, result)
     assert ldr.diagnose(result, X).rmse is None
     with pytest.raises(DataError, match=r"y has shape \(442, 2\), expected \(442,\)"):
         ldr.diagnose(ldr.solve("pls-regression", X, 2, y=y), X, np.column_stack([y, y]))
