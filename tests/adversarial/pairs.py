@@ -451,7 +451,8 @@ METHODS: dict[str, Callable[[Any], Given]] = {
     "pca": rows("pca", degree=2, copies=1),
     "mds": rows("mds", degree=2, copies=2),
     "mds-distances": _distances,
-    "autocovariance": rows("autocovariance", degree=2, time=True),
+    # with fewer than r positive eigenvalues a constant column, of eigenvalue 0, is better
+    "autocovariance": rows("autocovariance", degree=2, time=True, ignores_constants=False),
     "sfa": rows("sfa", degree=2, time=True),
     "sfa whitened": rows("sfa", affine=True, time=True, parameters={"whiten": True}),
     "sfa quadratic": rows("sfa", time=True, affine=True, parameters={"whiten": True, "degree": 2}),
